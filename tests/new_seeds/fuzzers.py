@@ -23,7 +23,7 @@ EXECUTIONS = ROOT / "tests/fuzz/executions.json"
 LEAST_S = 5.0  # of a target: below that most of it goes into its start
 REDUCE_S = 30
 EXECUTED = re.compile(r"^stat::number_of_executed_units: *(\d+)$", re.MULTILINE)
-SUMMARY = re.compile(r"^(?:SUMMARY: .*|==\d+== ?ERROR: .*)$", re.MULTILINE)
+SAYS_WHAT = [re.compile(pattern, re.MULTILINE) for pattern in (r"^SUMMARY: (.*)$", r"^==\d+== ?ERROR: (.*)$")]
 FOUND = "found_"
 
 
@@ -96,24 +96,25 @@ class Fuzzers:
         return target, executed(said.words), finding
 
     def _kept(self, target: str, file: Path, said: Said, turn: Turn) -> Finding:
-        """Of a crash the shortest input that libFuzzer comes to."""
-        reduced = file.with_name("reduced")
-        if file.name.startswith(("crash-", "leak-")):
+        """What fails joins the corpus, of a crash the shortest input that libFuzzer comes to."""
+        self._targets = [one for one in self._targets if one != target]  # it would find that first, each time
+        corpus = self._corpus / target.removesuffix("_fuzz")
+        before = {one.read_bytes(): one for one in corpus.glob("*")}
+        content = file.read_bytes()
+        if content not in before and file.name.startswith(("crash-", "leak-")):
+            reduced = file.with_name("reduced")
             run([self._programs / target, "-minimize_crash=1", f"-max_total_time={REDUCE_S}",
                  f"-exact_artifact_path={reduced}", file], turn)  # fmt: skip
-        content = (reduced if reduced.exists() else file).read_bytes()
-        corpus = self._corpus / target.removesuffix("_fuzz")
-        kept = corpus / f"{FOUND}{hashlib.sha1(content).hexdigest()[:12]}"
-        is_known = any(one.read_bytes() == content for one in corpus.glob("*"))
-        if not is_known:
+            content = reduced.read_bytes() if reduced.exists() else content
+        kept = before.get(content, corpus / f"{FOUND}{hashlib.sha1(content).hexdigest()[:12]}")
+        if content not in before:
             corpus.mkdir(parents=True, exist_ok=True)
             kept.write_bytes(content)
-        self._targets = [one for one in self._targets if one != target]  # it would find that first, each time
         name = str(kept.relative_to(ROOT)) if kept.is_relative_to(ROOT) else str(kept)
-        where = "its corpus had it" if is_known else f"written to {name}"
+        where = f"its corpus had it: {name}" if content in before else f"written to {name}"
         return Finding(f"{target}: {_what(said)}", where, f"build/fuzz/tests/fuzz/{target} {name}")
 
 
 def _what(said: Said) -> str:
-    summary = SUMMARY.search(said.words)
-    return summary.group() if summary else cases.one_line(said.words[-300:])
+    found = [match for pattern in SAYS_WHAT if (match := pattern.search(said.words))]
+    return cases.one_line(found[0][1] if found else said.words[-300:], 300)

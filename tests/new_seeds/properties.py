@@ -10,7 +10,7 @@ from pathlib import Path
 from new_seeds import cases
 from new_seeds.cases import Finding
 from new_seeds.kind import Outcome
-from new_seeds.program import ROOT, Said, Turn, in_turn, run
+from new_seeds.program import ROOT, NotRunError, Said, Turn, in_turn, run
 
 FILE = cases.FOLDER / "properties.txt"
 PROGRAMS = ROOT / "build/release/tests"
@@ -19,6 +19,7 @@ TEST = re.compile(r"\bTEST(?:_F|_P)?\((\w+),\s*(\w+)\)")
 DICE = re.compile(r"\brc::check\(|\btest::seed\(\)")
 PASSED = re.compile(r"^OK, passed (\d+) tests", re.MULTILINE)  # rc::check() says so
 FAILED = re.compile(r"^\[  FAILED  \] ([\w/.]+)(?:, where .*)? \(\d+ ms\)$", re.MULTILINE)
+BEGUN = re.compile(r"^\[ RUN      \] (\S+)$", re.MULTILINE)
 CASES = 100  # of a property, as RapidCheck has it
 
 
@@ -113,9 +114,12 @@ class CppProperties:
         return Counter(property_cases=n_cases), findings
 
     def _kept(self, one: Properties, parameters: str, said: Said, turn: Turn) -> list[Finding]:
-        failed = dict.fromkeys(FAILED.findall(said.out)) or [one.filter]  # all of them, where the program crashed
+        if said.code is not None and said.code > 0 and not FAILED.search(said.out):
+            raise NotRunError(f"{one.program.name} ended with {said.code}: {said.words[-300:]}")
+        failed = dict.fromkeys(FAILED.findall(said.out) or BEGUN.findall(said.out)[-1:])  # the last one has crashed
         found = []
-        for test in failed:
+        for test in failed.keys() - self._found:  # a file's next seeds find the same again
+            self._found.add(test)
             alone = run(command_of(one.program, test), turn, environment=environment_of(parameters))
             shrunk = re.search(r"reproduce=\S+", alone.words)
             words = f"{one.program.name} {test} {parameters}"
@@ -124,9 +128,6 @@ class CppProperties:
             what = _what(alone if alone.code != 0 else said)
             if alone.code == 0:
                 what += "; not again alone"
-            if test in self._found:  # a file's next seeds find the same again
-                continue
-            self._found.add(test)
             setting = " ".join(f"{name}={value}" for name, value in environment_of(words.split()[-1]).items())
             again = f"{setting} build/release/tests/{one.program.name} --gtest_filter='{test}'"
             found.append(Finding(f"{test}: {what}", cases.add(self._file, words, what), again))

@@ -177,11 +177,14 @@ def test_a_property_that_fails_is_kept_as_rapidcheck_shrank_it(tmp_path: Path) -
 
 
 def test_a_test_without_rapidcheck_is_kept_by_its_seed(tmp_path: Path) -> None:
-    (finding,) = cpp(tmp_path, "os.kill(os.getpid(), signal.SIGSEGV)").search(turn()).findings
+    text = "print('[ RUN      ] Wire.Reads\\n[       OK ] Wire.Reads (1 ms)\\n[ RUN      ] Wire.Cut', flush=True)\n"
+    (finding,) = cpp(tmp_path, text + "os.kill(os.getpid(), signal.SIGSEGV)").search(turn()).findings
     assert "ended by signal 11" in finding.what
     program_name, test, seed = cases.read(tmp_path / "properties.txt")[0].words.split()
-    assert (program_name, test) == ("test_wire", "Wire.Reads:*/Wire.Reads/*:Wire.Cut:*/Wire.Cut/*")
+    assert (program_name, test) == ("test_wire", "Wire.Cut")
     assert seed.startswith("seed=")
+    with pytest.raises(NotRunError, match="ended with 2: ANELLO_SEED must be"):
+        cpp(tmp_path, "print('ANELLO_SEED must be'); sys.exit(2)").search(turn())
 
 
 def test_without_test_programs_there_are_no_properties(tmp_path: Path) -> None:
@@ -229,6 +232,7 @@ if option.get('minimize_crash') == '1':
     pathlib.Path(option['exact_artifact_path']).write_bytes(pathlib.Path(args[-1]).read_bytes()[:2])
     sys.exit(0)
 pathlib.Path(option['artifact_prefix'] + 'crash-1234').write_bytes(b'many bytes')
+print('==7==ERROR: AddressSanitizer: at 0x1234')
 print('SUMMARY: AddressSanitizer: heap-buffer-overflow wire.cpp:7')
 print('stat::number_of_executed_units: 1200')
 sys.exit(77)
@@ -261,14 +265,14 @@ def test_what_a_fuzzer_finds_is_reduced_and_joins_its_corpus(tmp_path: Path) -> 
     one = fuzz(tmp_path, mgp=CRASHES, mep=SOUND)
     outcome = one.search(turn(0.1))
     (finding,) = outcome.findings
-    assert finding.what == "mgp_fuzz: SUMMARY: AddressSanitizer: heap-buffer-overflow wire.cpp:7"
+    assert finding.what == "mgp_fuzz: AddressSanitizer: heap-buffer-overflow wire.cpp:7"
     kept = tmp_path / f"corpus/mgp/found_{hashlib.sha1(b'ma').hexdigest()[:12]}"
     assert kept.read_bytes() == b"ma"
     assert str(kept) in finding.again
     assert outcome.counts["fuzz_executions"] == 1230
     assert one.search(turn(0.1)).counts["fuzz_executions"] == 30, "a target that fails is left out"
-    (again,) = fuzz(tmp_path, mgp=CRASHES).search(turn(0.1)).findings
-    assert again.where == "its corpus had it"
+    (again,) = fuzz(tmp_path, mgp=CRASHES.replace("b'many bytes'", "b'ma'")).search(turn(0.1)).findings
+    assert again.where == f"its corpus had it: {kept}"
     assert len(list((tmp_path / "corpus/mgp").iterdir())) == 1
 
 

@@ -165,8 +165,21 @@ herr_t truncate_live(H5FD_t* file, hid_t, hbool_t closing) {
     return cut.open->cut(cut.end) ? 0 : -1;
 }
 
-constexpr H5FD_class_t driver_class() noexcept {
-    H5FD_class_t made{};
+/// HDF5 1.14 asks which H5FD_class_t a driver fills in, and for a number of the driver; 1.10 and 1.12 have no members for
+/// that. What a class has not named here is zero: HDF5 then does it by itself, with what is here.
+#ifdef H5FD_CLASS_VERSION
+constexpr unsigned class_version = H5FD_CLASS_VERSION;
+#else
+constexpr unsigned class_version = 0;
+#endif
+static_assert(class_version <= 1, "HDF5 has a newer H5FD_class_t than this driver knows: read H5FDdevelop.h");
+constexpr int number_of_ours = 256;  // the first of those that anybody may use within an organisation
+
+template <typename Class>
+constexpr Class driver_class() noexcept {
+    Class made{};
+    if constexpr (requires { made.version; }) made.version = class_version;
+    if constexpr (requires { made.value; }) made.value = number_of_ours;
     made.name = "anello_live";
     made.maxaddr = longest;
     made.fc_degree = H5F_CLOSE_STRONG;
@@ -193,7 +206,7 @@ LiveFile* live_of(hid_t file) noexcept {
 }  // namespace
 
 void set_live_driver(hid_t access, Disk& disk) {
-    static constexpr H5FD_class_t class_of_ours = driver_class();
+    static constexpr H5FD_class_t class_of_ours = driver_class<H5FD_class_t>();
     static const hid_t driver = H5FDregister(&class_of_ours);
     const On on{&disk};  // is copied
     if (driver < 0 || H5Pset_driver(access, driver, &on) < 0)

@@ -19,8 +19,8 @@ class MachineProbe {
     static constexpr Nanoseconds idle_nap_ns = 25'000'000;  ///< while nothing comes one of all probes wakes so often
 
     struct OnCore {
-        OnCore(int core, bool is_on_the_way, const HiccupProbe::Config& config, const Clock& clock)
-            : core(core), is_on_the_way(is_on_the_way), probe(config, clock) {}
+        OnCore(int number, bool on_the_way, const HiccupProbe::Config& config, const Clock& clock)
+            : core(number), is_on_the_way(on_the_way), probe(config, clock) {}
 
         int core;
         bool is_on_the_way;  ///< a thread of the chain is pinned there, or none is pinned anywhere

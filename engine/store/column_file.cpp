@@ -55,9 +55,21 @@ class Handle {
     herr_t (*close_)(hid_t);
 };
 
-void require(bool holds, const std::string& action) {
-    if (!holds)
-        throw SystemError("cannot " + action, errno, "Check the directory, its permissions and the space left.");
+/// The innermost line of HDF5's error stack, which holds the system's own text.
+herr_t keep_innermost(unsigned depth, const H5E_error2_t* error, void* text) {
+    if (depth == 0 && error->desc != nullptr) *static_cast<std::string*>(text) = error->desc;
+    return 0;
+}
+
+/// What refused is the system, or HDF5 itself, which says so in its own words.
+void require(bool holds, std::string action,
+             const char* remedy = "Check the directory, its permissions and the space left.") {
+    if (holds) return;
+    const int error_number = errno;
+    std::string words;
+    if (error_number == 0) H5Ewalk2(H5E_DEFAULT, H5E_WALK_UPWARD, keep_innermost, &words);
+    if (!words.empty()) action += " (HDF5: " + words + ")";
+    throw SystemError("cannot " + action, error_number == 0 ? EIO : error_number, remedy);
 }
 
 void attach(hid_t object, const std::string& name, hid_t type, const void* value) {
@@ -78,12 +90,6 @@ void attach(hid_t object, const std::string& name, std::uint64_t value) {
     attach(object, name, H5T_NATIVE_UINT64, &value);
 }
 
-/// The innermost line of HDF5's error stack, which holds the system's own text.
-herr_t keep_innermost(unsigned depth, const H5E_error2_t* error, void* text) {
-    if (depth == 0 && error->desc != nullptr) *static_cast<std::string*>(text) = error->desc;
-    return 0;
-}
-
 /// Metadata stay in memory between flushes, so that all columns on disk are of the same moment.
 void keep_metadata(hid_t access) {
     H5AC_cache_config_t cache{};
@@ -99,7 +105,9 @@ void keep_metadata(hid_t access) {
 /// No piece of metadata crosses a page: a write of less than a page is whole or is not, whenever the process is killed.
 /// Without a chunk cache, so that a full disk shows in the append that fills it.
 void set_access(hid_t access, Disk& disk) {
-    set_live_driver(access, disk);
+    require(set_live_driver(access, disk), "register a driver of HDF5",
+            "This HDF5 wants drivers otherwise than those that Anello is tested with: "
+            "docs/decisions/0001-dependencies.md.");
     H5Pset_libver_bounds(access, H5F_LIBVER_V110, H5F_LIBVER_V110);
     H5Pset_alignment(access, 1, page_bytes);
     H5Pset_cache(access, 0, 0, 0, 1.0);
@@ -114,6 +122,9 @@ ColumnFile::ColumnFile(std::string path, FileRules rules)
     // ourselves, so the library needs no exit handler.
     H5dont_atexit();
     H5Eset_auto2(H5E_DEFAULT, nullptr, nullptr);  // errors are ours to tell, once
+    // Rows come filtered, so HDF5 needs no filters here. It would load those in HDF5_PLUGIN_PATH as soon as a column
+    // names one, and a filter that was made for another program's HDF5 refuses the column, or worse.
+    H5PLset_loading_state(0);
 }
 
 ColumnFile::~ColumnFile() {
@@ -189,7 +200,7 @@ bool ColumnFile::try_next() noexcept {
             return true;
         } catch (const SystemError& error) {
             if (error.error_number() == EEXIST) continue;
-            refusal_.begin(error.error_number() == 0 ? EIO : error.error_number());
+            refusal_.begin(error.error_number());
             last_error_ = error.what();
             return false;
         }

@@ -9,7 +9,6 @@
 #include <memory>
 #include <span>
 
-#include "core/errors.hpp"
 #include "wire/bytes.hpp"
 
 namespace anello::store {
@@ -165,8 +164,8 @@ herr_t truncate_live(H5FD_t* file, hid_t, hbool_t closing) {
     return cut.open->cut(cut.end) ? 0 : -1;
 }
 
-/// HDF5 1.14 asks which H5FD_class_t a driver fills in, and for a number of the driver; 1.10 and 1.12 have no members for
-/// that. What a class has not named here is zero: HDF5 then does it by itself, with what is here.
+/// HDF5 1.14 asks which H5FD_class_t a driver fills in, and for a number of the driver; 1.10 and 1.12 have no members
+/// for that. What a class has not named here is zero: HDF5 then does it by itself, with what is here.
 #ifdef H5FD_CLASS_VERSION
 constexpr unsigned class_version = H5FD_CLASS_VERSION;
 #else
@@ -205,12 +204,11 @@ LiveFile* live_of(hid_t file) noexcept {
 
 }  // namespace
 
-void set_live_driver(hid_t access, Disk& disk) {
+bool set_live_driver(hid_t access, Disk& disk) noexcept {
     static constexpr H5FD_class_t class_of_ours = driver_class<H5FD_class_t>();
     static const hid_t driver = H5FDregister(&class_of_ours);
     const On on{&disk};  // is copied
-    if (driver < 0 || H5Pset_driver(access, driver, &on) < 0)
-        throw SystemError("cannot register a driver of HDF5", errno, "This is a fault of Anello.");
+    return driver >= 0 && H5Pset_driver(access, driver, &on) >= 0;
 }
 
 bool reserve(hid_t file, std::uint64_t n_bytes) noexcept {

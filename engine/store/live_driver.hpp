@@ -14,8 +14,8 @@ namespace anello::store {
 /// keeps the superblock such that a reader needs no flag: never marked as open, and its end of file never behind what
 /// the metadata refer to. Of one process, for files that it creates.
 
-/// For a file that is to be created on this disk, which must outlive it. Throws SystemError.
-void set_live_driver(hid_t access, Disk& disk);
+/// For a file that is to be created on this disk, which must outlive it. False where HDF5 does not take the driver.
+bool set_live_driver(hid_t access, Disk& disk) noexcept;
 
 /// Whether so many bytes more have their place on the disk, so that HDF5 cannot run out of it half-way. False: errno.
 bool reserve(hid_t file, std::uint64_t n_bytes) noexcept;

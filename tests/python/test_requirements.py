@@ -70,10 +70,11 @@ def test_bill_names_every_library_and_package() -> None:
 
 
 def test_linked_libraries_are_traced_to_their_packages() -> None:
-    (fmt,) = [one for one in sbom.libraries(ENGINE) if one.bom_ref.value == "library:libfmt.so.9"] or [None]
-    if fmt is None or fmt.purl is None:
-        pytest.skip("another fmt than Debian 12's, or no Debian")
-    assert str(fmt.purl).startswith("pkg:deb/debian/libfmt9@")
+    (fmt,) = [one for one in sbom.libraries(ENGINE) if str(one.bom_ref.value).startswith("library:libfmt.so.")]
+    if fmt.purl is None:
+        pytest.skip("no Debian, nor what is made of it")
+    version = str(fmt.bom_ref.value).rpartition(".")[2]
+    assert re.match(rf"pkg:deb/\w+/libfmt{version}@", str(fmt.purl))
     assert re.fullmatch("[0-9a-f]{64}", next(iter(fmt.hashes)).content)
 
 

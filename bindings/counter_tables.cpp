@@ -35,7 +35,7 @@ namespace nb = nanobind;
 
 namespace {
 
-std::vector<CounterTable> engine_tables() {
+std::vector<CounterTable> engine_counter_tables() {
     return {
         table<source::GeneratorCounter>("source::GeneratorCounter", "source"),
         table<source::SourceCounter>("source::SourceCounter", "source.board<i>"),
@@ -86,7 +86,7 @@ nb::dict as_dict(const CounterTable& table, const std::string& detector) {
 
 nb::list counter_tables() {
     nb::list all;
-    for (const CounterTable& table : engine_tables()) all.append(as_dict(table, ""));
+    for (const CounterTable& table : engine_counter_tables()) all.append(as_dict(table, ""));
     for (const Extension* extension : Extension::all())
         for (const CounterTable& table : extension->tables()) all.append(as_dict(table, extension->name()));
     return all;

@@ -11,7 +11,7 @@ namespace anello::bindings {
 namespace {
 
 /// Of all chains, and of the exchange.
-std::vector<std::pair<std::string, std::vector<KeyTable>>> engine_tables() {
+std::vector<std::pair<std::string, std::vector<KeyTable>>> engine_key_tables() {
     return {
         {"",
          {table("BackendKeys", receive::backend_keys), table("BufferRulesKeys", receive::buffer_rules_keys),
@@ -43,7 +43,7 @@ void add(const std::string& chain, const std::vector<KeyTable>& tables, nb::dict
 /// By name of the section.
 nb::dict key_tables() {
     nb::dict all;
-    for (const auto& [chain, tables] : engine_tables()) add(chain, tables, all);
+    for (const auto& [chain, tables] : engine_key_tables()) add(chain, tables, all);
     for (const Extension* extension : Extension::all()) add(extension->name(), extension->keys(), all);
     return all;
 }

@@ -6,6 +6,9 @@ if(CMAKE_SYSTEM_PROCESSOR MATCHES "x86_64|AMD64")
   target_compile_options(anello_options INTERFACE -march=x86-64-v2)
 endif()
 target_compile_options(anello_options INTERFACE -Wall -Wextra -Wpedantic -Wshadow -Wconversion -Werror=return-type -fno-math-errno)
+if(ANELLO_UNITY)  # where each source is included by another, g++ takes its private types for those of a header
+  target_compile_options(anello_options INTERFACE $<$<CXX_COMPILER_ID:GNU>:-Wno-subobject-linkage>)
+endif()
 target_compile_definitions(anello_options INTERFACE $<$<CONFIG:Debug>:ANELLO_ASSERTIONS=1>)
 # Every program and library: addresses of functions are settled before main() and read-only after it, no executable stack.
 target_link_options(anello_options INTERFACE -Wl,-z,relro,-z,now,-z,noexecstack)

@@ -40,17 +40,17 @@ camera::CalibrationCoefficients coefficients(source::Random& random, std::uint32
 void calibrate(benchmark::State& state, std::uint32_t n_cells, camera::CameraCalibration::Steps steps) {
     source::Random random(1);
     camera::CameraCalibration calibration(coefficients(random, n_cells), shape, steps);
-    std::vector<std::unique_ptr<test::CameraEvent>> events;
+    std::vector<std::unique_ptr<camera::test::CameraEvent>> events;
     for (std::uint32_t i = 0; i < 64; ++i)
-        events.push_back(std::make_unique<test::CameraEvent>(test::CameraLayout{.n_samples = 40}, i));
-    for (auto& event : events) test::fill_waveforms(*event, random, 4, [](std::uint32_t) { return 0.0; });
+        events.push_back(std::make_unique<camera::test::CameraEvent>(camera::test::CameraLayout{.n_samples = 40}, i));
+    for (auto& event : events) camera::test::fill_waveforms(*event, random, 4, [](std::uint32_t) { return 0.0; });
     std::vector<camera::Drs4Readout> readouts(std::size_t{1024} * shape.n_boards);
     for (auto& readout : readouts)
         for (auto& cell : readout.first_cell) cell = static_cast<std::uint16_t>(random.below(camera::drs4_cells));
     std::uint64_t clock = 1, n = 0;
     const auto correct_event = [&] {
         camera::Drs4Readout* const of_boards = &readouts[n % 1024 * shape.n_boards];
-        test::CameraEvent& event = *events[n++ % events.size()];
+        camera::test::CameraEvent& event = *events[n++ % events.size()];
         clock += ticks_between_events;
         for (std::uint32_t board = 0; board < shape.n_boards; ++board) {
             if (board + 1 < shape.n_boards) calibration.prefetch(board + 1, of_boards[board + 1]);
@@ -77,8 +77,9 @@ class Endless final : public camera::CameraEvents {
     Endless() {
         source::Random random(1);
         for (std::uint32_t i = 0; i < 64; ++i) {
-            events_.push_back(std::make_unique<test::CameraEvent>(test::CameraLayout{.n_samples = 40}, i));
-            test::fill_waveforms(*events_.back(), random, 4, [](std::uint32_t) { return 0.0; });
+            events_.push_back(
+                std::make_unique<camera::test::CameraEvent>(camera::test::CameraLayout{.n_samples = 40}, i));
+            camera::test::fill_waveforms(*events_.back(), random, 4, [](std::uint32_t) { return 0.0; });
             for (std::uint32_t board = 0; board < shape.n_boards; ++board) events_.back()->add_first_cells(board, {});
         }
         for (auto& cells : cells_)
@@ -87,7 +88,7 @@ class Endless final : public camera::CameraEvents {
     bool try_take(camera::CameraEventView& view) noexcept override {
         if (n_out_ == events_.size()) return false;
         ++n_out_;
-        test::CameraEvent& event = *events_[n_taken_++ % events_.size()];
+        camera::test::CameraEvent& event = *events_[n_taken_++ % events_.size()];
         clock_ += ticks_between_events;
         for (std::uint32_t board = 0; board < shape.n_boards; ++board) {
             std::byte* const slot = event.slot(board);
@@ -107,7 +108,7 @@ class Endless final : public camera::CameraEvents {
     std::uint64_t n_released = 0;
 
   private:
-    std::vector<std::unique_ptr<test::CameraEvent>> events_;
+    std::vector<std::unique_ptr<camera::test::CameraEvent>> events_;
     std::vector<wire::camera::FirstCells> cells_{997 * shape.n_boards};
     std::uint64_t n_taken_ = 0, clock_ = 1;
     std::size_t n_out_ = 0;
@@ -115,8 +116,9 @@ class Endless final : public camera::CameraEvents {
 
 void select(benchmark::State& state) {
     std::vector<float> baseline(shape.n_channels() * camera::drs4_cells, 250), spike(shape.n_channels() * 3, 20);
-    const test::FitsFile file({{"baseline_mean", {2, shape.n_pixels(), camera::drs4_cells}, std::move(baseline)},
-                               {"spike_height", {2, shape.n_pixels(), 3}, std::move(spike)}});
+    const camera::test::FitsFile file(
+        {{"baseline_mean", {2, shape.n_pixels(), camera::drs4_cells}, std::move(baseline)},
+         {"spike_height", {2, shape.n_pixels(), 3}, std::move(spike)}});
     camera::CameraOutletConfig config;
     config.integrator.n_samples = shape.n_samples;
     config.calibrate.file = file.path;

@@ -13,16 +13,17 @@ namespace {
 
 using namespace anello;
 
-using Events = std::vector<std::unique_ptr<test::CameraEvent>>;
+using Events = std::vector<std::unique_ptr<camera::test::CameraEvent>>;
 
 /// Every other event has a shower: 60 pixels of 20 photo-electrons around the centre.
 Events make_events(std::int64_t n) {
     Events events;
     source::Random random(1);
     for (std::int64_t e = 0; e < n; ++e) {
-        events.push_back(std::make_unique<test::CameraEvent>(test::CameraLayout{}, static_cast<std::uint32_t>(e)));
-        test::fill_waveforms(*events.back(), random, 4,
-                             [e](std::uint32_t pixel) { return e % 2 == 0 && pixel < 60 ? 20.0 : 0.0; });
+        events.push_back(
+            std::make_unique<camera::test::CameraEvent>(camera::test::CameraLayout{}, static_cast<std::uint32_t>(e)));
+        camera::test::fill_waveforms(*events.back(), random, 4,
+                                     [e](std::uint32_t pixel) { return e % 2 == 0 && pixel < 60 ? 20.0 : 0.0; });
     }
     return events;
 }

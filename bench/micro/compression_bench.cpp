@@ -27,26 +27,27 @@
 namespace {
 
 using namespace anello;
-using Events = std::vector<std::unique_ptr<test::CameraEvent>>;
+using Events = std::vector<std::unique_ptr<camera::test::CameraEvent>>;
 
 Events simulated() {
     Events events;
     source::Random random(1);
     for (std::uint32_t e = 0; e < 4; ++e) {
-        events.push_back(std::make_unique<test::CameraEvent>(test::CameraLayout{}, e));
-        test::fill_waveforms(*events.back(), random, 4, [](std::uint32_t p) { return p < 60 ? 20.0 : 0.0; });
+        events.push_back(std::make_unique<camera::test::CameraEvent>(camera::test::CameraLayout{}, e));
+        camera::test::fill_waveforms(*events.back(), random, 4, [](std::uint32_t p) { return p < 60 ? 20.0 : 0.0; });
     }
     return events;
 }
 
 Events read_file(const char* path) {
-    constexpr test::CameraLayout layout{.n_boards = 12, .boards_per_group = 12};
+    constexpr camera::test::CameraLayout layout{.n_boards = 12, .boards_per_group = 12};
     std::ifstream file(path, std::ios::binary);
     const std::vector<char> bytes{std::istreambuf_iterator<char>(file), {}};
     const std::size_t event_bytes = std::size_t{layout.n_boards} * layout.payload_bytes();
     Events events;
     for (std::size_t at = 0; at + event_bytes <= bytes.size(); at += event_bytes) {
-        events.push_back(std::make_unique<test::CameraEvent>(layout, static_cast<std::uint32_t>(events.size())));
+        events.push_back(
+            std::make_unique<camera::test::CameraEvent>(layout, static_cast<std::uint32_t>(events.size())));
         for (std::uint32_t board = 0; board < layout.n_boards; ++board)
             std::memcpy(events.back()->slot(board) + wire::camera::header_bytes,
                         bytes.data() + at + std::size_t{board} * layout.payload_bytes(), layout.payload_bytes());
@@ -55,7 +56,7 @@ Events read_file(const char* path) {
 }
 
 camera::TableShape table_of(const Events& events) {
-    const test::CameraLayout& layout = events[0]->layout();
+    const camera::test::CameraLayout& layout = events[0]->layout();
     return {layout.n_boards, layout.n_gains, layout.n_pixels, layout.n_samples};
 }
 

@@ -6,11 +6,9 @@
 
 namespace anello::km3net {
 
-using C = MessageCounter;
-
 MessageStore::MessageStore(const MessageStoreConfig& config, CounterPage& page)
     : config_(config),
-      counters_(page.add_block<C>("store")),
+      counters_(page.add_block<MessageCounter>("store")),
       file_(config.path, config.rules),
       buffers_({.n_buffers = config.n_buffers, .buffer_bytes = config.buffer_bytes}),
       full_(config.n_buffers),
@@ -48,10 +46,10 @@ std::size_t MessageStore::work() noexcept {
     iovec all{bytes.data(), bytes.size()};
     const bool is_written = file_.try_write({&all, 1});
     buffers_.give_back(full.buffer);
-    counters_.add(is_written ? C::written : C::lost, full.n_messages);
-    counters_.add(C::without_room, full.n_without_room);
-    counters_.set(C::bytes_written, file_.length_bytes());
-    counters_.set(C::refusing, is_written ? 0 : 1);
+    counters_.add(is_written ? MessageCounter::written : MessageCounter::lost, full.n_messages);
+    counters_.add(MessageCounter::without_room, full.n_without_room);
+    counters_.set(MessageCounter::bytes_written, file_.length_bytes());
+    counters_.set(MessageCounter::refusing, is_written ? 0 : 1);
     n_done_.fetch_add(1, std::memory_order_release);  // pairs with is_drained
     return 1;
 }
@@ -74,7 +72,7 @@ pipeline::Stage MessageStore::stage() {
 }
 
 void MessageStore::add_notices(pipeline::Notices& notices) {
-    const std::string cost = std::to_string(counters_[C::lost]) + " messages are lost";
+    const std::string cost = std::to_string(counters_[MessageCounter::lost]) + " messages are lost";
     if (std::string news = file_.refusal().take_news(config_.path, cost); !news.empty())
         notices.push_back({std::move(news), Severity::bad});
 }

@@ -15,8 +15,8 @@ constexpr std::uint32_t veto_hits = 2000;  // of a channel in a slice: 20 kHz
 constexpr double third_share = 0.07, fourth_share = 0.10, fifth_share = 0.12;  // of 40K decays, each of the one before
 
 // Light of a muon: emission angle 42.2 degrees, group index for the time.
-constexpr double c_m_per_ns = 0.299792458, n_phase = 1.3499, n_group = 1.3797;
-const double tangent = std::sqrt(n_phase * n_phase - 1), sine = tangent / n_phase;
+constexpr double c_m_per_ns = 0.299792458, n_phase = 1.3499, light_n_group = 1.3797;
+const double light_tangent = std::sqrt(n_phase * n_phase - 1), light_sine = light_tangent / n_phase;
 constexpr double photons_per_m = 34'500, attenuation_m = 55, pmt_area_m2 = 45.4e-4, efficiency = 0.16;
 constexpr double scattered_share = 0.1, scattered_ns = 50, pmt_radius_m = 0.2, too_far_m = 200;
 
@@ -134,15 +134,15 @@ void Simulation::add_muon(const Muon& muon, const Dom& dom, Random& random, std:
         const double along_m = pmt_m.dot(muon.direction);
         const double away_m = std::max(std::sqrt(std::max(pmt_m.dot(pmt_m) - along_m * along_m, 0.0)), 0.5);
         if (away_m > too_far_m) continue;
-        const double path_m = away_m / sine;
-        const Vec light = pmt_m - muon.direction * (along_m - away_m / tangent);
+        const double path_m = away_m / light_sine;
+        const Vec light = pmt_m - muon.direction * (along_m - away_m / light_tangent);
         const double facing = -light.dot(axis) / std::sqrt(light.dot(light));
         if (facing <= 0) continue;
-        const double yield = photons_per_m / (2 * std::numbers::pi * away_m * sine) *
+        const double yield = photons_per_m / (2 * std::numbers::pi * away_m * light_sine) *
                              std::exp(-path_m / attenuation_m) * pmt_area_m2 * efficiency * facing;
         const std::uint32_t n_pe = random.poisson(yield);
         if (n_pe == 0) continue;
-        double time_ns = muon.time_ns + ((along_m - away_m / tangent) + path_m * n_group) / c_m_per_ns;
+        double time_ns = muon.time_ns + ((along_m - away_m / light_tangent) + path_m * light_n_group) / c_m_per_ns;
         if (n_pe == 1 && random.uniform() < scattered_share) time_ns += scattered_ns * random.exponential();
         add_hit(time_ns, channel, n_pe, random, hits);
     }

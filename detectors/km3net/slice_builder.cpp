@@ -12,7 +12,6 @@
 namespace anello::km3net {
 namespace {
 
-using C = DomCounter;
 constexpr std::size_t most_ranges_of_all = 4'194'304;  // some 100 MB, taken only as far as there is something to note
 constexpr std::uint64_t first_slice = 1;               // so that 0 stands for none
 
@@ -47,7 +46,7 @@ SliceBuilder::SliceBuilder(const SliceBuilderConfig& config, std::span<const Dom
       read_until_ns_(now_ns_) {
     votes_.reserve(doms.size());
     for (std::uint32_t i = 0; i < doms.size(); ++i) {
-        doms_.emplace_back(page.add_block<C>(fmt::format("build.board{}", config.first_dom + i)),
+        doms_.emplace_back(page.add_block<DomCounter>(fmt::format("build.board{}", config.first_dom + i)),
                            most_ranges_of_all / doms.size() / 4);
         if (i < config.sources.size()) doms_[i].source.expect(config.sources[i]);
     }
@@ -63,14 +62,14 @@ void SliceBuilder::place(const receive::Datagram& datagram) noexcept {
     verdicts_.add(verdict);
     if (!dom) return;
     DomState& state = doms_[*dom];
-    state.counters.add(C::datagrams);
-    if (is_strangers(*dom, datagram.source)) return state.counters.add(C::strangers);
+    state.counters.add(DomCounter::datagrams);
+    if (is_strangers(*dom, datagram.source)) return state.counters.add(DomCounter::strangers);
     const std::uint64_t slice = slice_of(packet.header);
     const auto rejected = reject(packet.header, slice);
-    const C outcome = rejected ? *rejected : place_in_window(*dom, packet, slice);
+    const DomCounter outcome = rejected ? *rejected : place_in_window(*dom, packet, slice);
     state.counters.add(outcome);
-    if (outcome == C::used) {
-        state.counters.add(C::hits, packet.n_hits());
+    if (outcome == DomCounter::used) {
+        state.counters.add(DomCounter::hits, packet.n_hits());
         Nanoseconds& last_ns = store_.slice(position_of(slice)).last_wall_ns;
         last_ns = std::max(last_ns, datagram.kernel_ns > 0 ? datagram.kernel_ns : clock_.wall_ns());
     } else {
@@ -82,20 +81,20 @@ void SliceBuilder::place(const receive::Datagram& datagram) noexcept {
 bool SliceBuilder::is_strangers(std::uint32_t dom, receive::SourceAddress source) noexcept {
     using Heard = receive::BoardSource::Heard;
     const Heard heard = doms_[dom].source.hear(source, now_ns_, read_until_ns_);
-    if (heard == Heard::moved || heard == Heard::taken_over) doms_[dom].counters.add(C::source_changes);
+    if (heard == Heard::moved || heard == Heard::taken_over) doms_[dom].counters.add(DomCounter::source_changes);
     if (heard == Heard::taken_over)
         for (const std::uint32_t buffer : window_)
-            if (buffer != none) revoke(buffer, dom, C::strangers);
+            if (buffer != none) revoke(buffer, dom, DomCounter::strangers);
     return heard == Heard::strangers;
 }
 
 /// What can be told without looking at the window.
 std::optional<DomCounter> SliceBuilder::reject(const clb::Header& header, std::uint64_t slice) const noexcept {
-    if (config_.run != 0 && header.run_number != config_.run) return C::other_run;
+    if (config_.run != 0 && header.run_number != config_.run) return DomCounter::other_run;
     if (header.utc_16ns % ticks_per_slice != 0 || header.utc_16ns >= slices_per_second * ticks_per_slice ||
         slice < first_slice)
-        return C::wrong_time;
-    if (header.udp_sequence >= max_datagrams) return C::beyond;
+        return DomCounter::wrong_time;
+    if (header.udp_sequence >= max_datagrams) return DomCounter::beyond;
     return std::nullopt;
 }
 
@@ -103,15 +102,15 @@ DomCounter SliceBuilder::place_in_window(std::uint32_t dom, const clb::PacketVie
                                          std::uint64_t slice) noexcept {
     doms_[dom].run = packet.header.run_number;
     hear(dom, slice);
-    if (settled_ && slice < base_) return C::late;
-    if (settled_ && slice >= base_ + window_.size()) return C::ahead;
+    if (settled_ && slice < base_) return DomCounter::late;
+    if (settled_ && slice >= base_ + window_.size()) return DomCounter::ahead;
     std::uint32_t& position = position_of(slice);
-    if (position == none && !open(slice)) return C::no_buffer;
+    if (position == none && !open(slice)) return DomCounter::no_buffer;
     Slice& open_slice = store_.slice(position);
-    if (open_slice.number != slice) return C::ahead;  // not settled: another has its place
+    if (open_slice.number != slice) return DomCounter::ahead;  // not settled: another has its place
     Frame& frame = open_slice.frames[dom];
     if (frame.is_absent()) frame.run = packet.header.run_number;
-    if (frame.run != packet.header.run_number) return C::other_run;
+    if (frame.run != packet.header.run_number) return DomCounter::other_run;
     return add(position, dom, packet);
 }
 
@@ -158,24 +157,24 @@ DomCounter SliceBuilder::add(std::uint32_t buffer, std::uint32_t dom, const clb:
     Frame& frame = store_.slice(buffer).frames[dom];
     const clb::Header& header = packet.header;
     const bool is_trailer = (header.more_status[0] & trailer_bit) != 0;
-    if (is_trailer && frame.has_trailer) return C::duplicate;
+    if (is_trailer && frame.has_trailer) return DomCounter::duplicate;
     if (!is_trailer || packet.n_hits() > 0)
-        if (const C outcome = add_hits(buffer, dom, packet); outcome != C::used) return outcome;
+        if (const DomCounter outcome = add_hits(buffer, dom, packet); outcome != DomCounter::used) return outcome;
     frame.status1 |= header.dom_status;
     frame.status2 |= header.more_status[0];
-    if (!is_trailer) return C::used;
+    if (!is_trailer) return DomCounter::used;
     frame.has_trailer = true;
     frame.trailer_has_hits = packet.n_hits() > 0;
     frame.trailer_sequence = header.udp_sequence;
     frame.n_numbers = std::max(frame.n_numbers, header.udp_sequence);
-    return C::used;
+    return DomCounter::used;
 }
 
 DomCounter SliceBuilder::add_hits(std::uint32_t buffer, std::uint32_t dom, const clb::PacketView& packet) noexcept {
     Frame& frame = store_.slice(buffer).frames[dom];
     const std::uint32_t sequence = packet.header.udp_sequence;
-    if (frame.seen.test(sequence)) return C::duplicate;
-    if (frame.n_hits + packet.n_hits() > store_.config().max_hits) return C::no_room;
+    if (frame.seen.test(sequence)) return DomCounter::duplicate;
+    if (frame.n_hits + packet.n_hits() > store_.config().max_hits) return DomCounter::no_room;
     std::memcpy(store_.hits(buffer, dom).data() + std::size_t{frame.n_hits} * clb::hit_bytes, packet.hits.data(),
                 packet.hits.size());
     frame.seen.set(sequence);
@@ -183,7 +182,7 @@ DomCounter SliceBuilder::add_hits(std::uint32_t buffer, std::uint32_t dom, const
     frame.n_hits += packet.n_hits();
     frame.n_numbers = std::max(frame.n_numbers, sequence + 1);
     ++frame.n_received;
-    return C::used;
+    return DomCounter::used;
 }
 
 /// Until half of the DOMs agree on a time, to a window, nothing is passed on; then what is far from it goes.
@@ -202,7 +201,8 @@ void SliceBuilder::settle_at(std::uint64_t latest) noexcept {
         if (buffer == none) continue;
         const std::uint64_t number = store_.slice(buffer).number;
         if (number >= base_ && number < base_ + window_.size()) continue;
-        for (std::uint32_t dom = 0; dom < n_doms(); ++dom) revoke(buffer, dom, number < base_ ? C::late : C::ahead);
+        for (std::uint32_t dom = 0; dom < n_doms(); ++dom)
+            revoke(buffer, dom, number < base_ ? DomCounter::late : DomCounter::ahead);
         store_.buffers().give_back(buffer);
         buffer = none;
         --n_open_;
@@ -215,8 +215,8 @@ void SliceBuilder::revoke(std::uint32_t buffer, std::uint32_t dom, DomCounter wh
     Slice& slice = store_.slice(buffer);
     Frame& frame = slice.frames[dom];
     DomState& state = doms_[dom];
-    state.counters.set(C::used, state.counters[C::used] - frame.n_datagrams());
-    state.counters.set(C::hits, state.counters[C::hits] - frame.n_hits);
+    state.counters.set(DomCounter::used, state.counters[DomCounter::used] - frame.n_datagrams());
+    state.counters.set(DomCounter::hits, state.counters[DomCounter::hits] - frame.n_hits);
     state.counters.add(why, frame.n_datagrams());
     for (std::uint32_t i = 0; i < frame.n_pieces; ++i)
         state.log.add_unused(slice.number, frame.pieces[i].sequence, why);
@@ -279,7 +279,7 @@ void SliceBuilder::settle_run(std::uint32_t buffer) noexcept {
     slice.run = run_.value_or(0);
     for (std::uint32_t dom = 0; dom < n_doms(); ++dom)
         if (!slice.frames[dom].is_absent() && (!run_ || slice.frames[dom].run != *run_))
-            revoke(buffer, dom, C::other_run);
+            revoke(buffer, dom, DomCounter::other_run);
 }
 
 /// Of DOMs that send, each says what its frame says, or its last datagram. Where no half agrees on a run, and where the
@@ -306,12 +306,12 @@ void SliceBuilder::count_frames(std::uint32_t buffer) noexcept {
     for (std::uint32_t dom = 0; dom < n_doms(); ++dom) {
         Frame& frame = slice.frames[dom];
         frame.sort_pieces();
-        const C outcome = frame.is_absent()                                 ? C::frames_absent
-                          : frame.is_complete(store_.config().has_trailers) ? C::frames_complete
-                                                                            : C::frames_incomplete;
-        is_complete = is_complete && outcome == C::frames_complete;
+        const DomCounter outcome = frame.is_absent()                                 ? DomCounter::frames_absent
+                                   : frame.is_complete(store_.config().has_trailers) ? DomCounter::frames_complete
+                                                                                     : DomCounter::frames_incomplete;
+        is_complete = is_complete && outcome == DomCounter::frames_complete;
         doms_[dom].counters.add(outcome);
-        doms_[dom].counters.add(C::missing, frame.n_numbers - frame.n_received);
+        doms_[dom].counters.add(DomCounter::missing, frame.n_numbers - frame.n_received);
         counters_.add(SliceCounter::hits, frame.n_hits);
         log_frame(doms_[dom], frame, slice.number);
     }
@@ -330,7 +330,7 @@ void SliceBuilder::look_for_silence() noexcept {
     for (DomState& dom : doms_) {
         if (dom.silent.load(std::memory_order_relaxed) || dom.newest + config_.max_lag_slices >= base_) continue;
         dom.silent.store(true, std::memory_order_relaxed);
-        dom.counters.add(C::silences);
+        dom.counters.add(DomCounter::silences);
     }
 }
 

@@ -10,7 +10,6 @@
 namespace anello::km3net {
 namespace {
 
-using C = TriggerCounter;
 constexpr std::uint32_t max_l1 = 65'536;  // of a slice; 2070 DOMs at 1.8 kHz have 373,000: then a machine has a share
 constexpr std::uint32_t n_samples = 64;
 
@@ -31,7 +30,7 @@ SliceTrigger::SliceTrigger(const SliceTriggerConfig& config, std::span<const Dom
       slices_(slices),
       store_(store),
       clock_(clock),
-      counters_(page.add_block<C>("trigger")),
+      counters_(page.add_block<TriggerCounter>("trigger")),
       is_used_(doms.size()),
       finder_(config.events, doms, max_l1),
       samples_(n_samples),
@@ -51,7 +50,7 @@ pipeline::Stage SliceTrigger::stage() {
         .do_work = [this](std::uint32_t) { return work(); },
         .has_input = [this](std::uint32_t) { return slices_.has_slices(); },
         .longest_wait_ns = [this](std::uint32_t) { return slices_.has_slices() ? usual_wait_ns : longest_idle_ns; },
-        .is_drained = [this] { return counters_[C::slices] == slices_.n_passed_on(); },
+        .is_drained = [this] { return counters_[TriggerCounter::slices] == slices_.n_passed_on(); },
         .add_latency =
             [this](pipeline::Latencies& latency) {
                 latency["opened_to_built"] = &opened_to_built_.run();
@@ -77,7 +76,7 @@ std::size_t SliceTrigger::work() noexcept {
     last_to_decided_.record(now_ns, now_ns - slice.last_wall_ns);
     last_to_decided_over_time_.record(now_ns, now_ns - slice.last_wall_ns);
     slices_.buffers().give_back(buffer);
-    counters_.add(C::slices);
+    counters_.add(TriggerCounter::slices);
     return 1;
 }
 
@@ -100,16 +99,16 @@ void SliceTrigger::look_at_frame(std::uint32_t buffer, std::uint32_t dom) noexce
                                ? hits_[dom].fill(frame, slices_.hits(buffer, dom), doms_[dom].t0_ns)
                                : FrameFate::incomplete;
     if (fate != FrameFate::used) {
-        counters_.add(fate == FrameFate::incomplete     ? C::frames_incomplete
-                      : fate == FrameFate::out_of_range ? C::frames_out_of_range
-                                                        : C::frames_out_of_order);
-        counters_.add(C::hits_rejected, frame.n_hits);
+        counters_.add(fate == FrameFate::incomplete     ? TriggerCounter::frames_incomplete
+                      : fate == FrameFate::out_of_range ? TriggerCounter::frames_out_of_range
+                                                        : TriggerCounter::frames_out_of_order);
+        counters_.add(TriggerCounter::hits_rejected, frame.n_hits);
         return;
     }
     is_used_[dom] = true;
-    counters_.add(C::frames_used);
-    counters_.add(C::hits_used, hits_[dom].hits().size());
-    counters_.add(C::hits_continued, hits_[dom].n_continued());
+    counters_.add(TriggerCounter::frames_used);
+    counters_.add(TriggerCounter::hits_used, hits_[dom].hits().size());
+    counters_.add(TriggerCounter::hits_continued, hits_[dom].n_continued());
     for (std::uint32_t pmt = 0; pmt < n_pmts; ++pmt) hits_by_pmt_[dom][pmt] += hits_[dom].n_by_pmt()[pmt];
     count_coincidences(dom);
 }
@@ -122,22 +121,22 @@ void SliceTrigger::count_coincidences(std::uint32_t dom) noexcept {
     const auto is_near = [this](const Coincidence& found) { return has_near_pair(found, config_.l2_cos_min); };
     const auto is_sn = [this](const Coincidence& found) { return found.n_pmts() >= config_.sn_pmts; };
     for_each_coincidence(hits, l1, is_different, [&](const Coincidence& found) {
-        counters_.add(C::l1_different_pmts);
+        counters_.add(TriggerCounter::l1_different_pmts);
         if (found.n_pmts() == 2)
             ++pairs_[static_cast<std::size_t>(std::countr_zero(found.pmts))]
                     [static_cast<std::size_t>(std::bit_width(found.pmts) - 1)];
         if (config_.different_pmts) note_l1(dom, found);
     });
     for_each_coincidence(hits, l1, is_any, [&](const Coincidence& found) {
-        counters_.add(C::l1_any_pmts);
+        counters_.add(TriggerCounter::l1_any_pmts);
         if (!config_.different_pmts) note_l1(dom, found);
     });
-    for_each_coincidence(hits, l2, is_near, [&](const Coincidence&) { counters_.add(C::l2); });
-    for_each_coincidence(hits, l2, is_sn, [&](const Coincidence&) { counters_.add(C::supernova); });
+    for_each_coincidence(hits, l2, is_near, [&](const Coincidence&) { counters_.add(TriggerCounter::l2); });
+    for_each_coincidence(hits, l2, is_sn, [&](const Coincidence&) { counters_.add(TriggerCounter::supernova); });
 }
 
 void SliceTrigger::note_l1(std::uint32_t dom, const Coincidence& found) noexcept {
-    if (l1_.size() == max_l1) return counters_.add(C::l1_not_looked_at);
+    if (l1_.size() == max_l1) return counters_.add(TriggerCounter::l1_not_looked_at);
     l1_.push_back({found.hits.front().time(), dom, found.hits});
 }
 
@@ -145,9 +144,9 @@ void SliceTrigger::find_events(const Slice& slice) noexcept {
     const std::span<const EventSpan> events = finder_.find(l1_);
     for (std::size_t i = 0; i < events.size(); ++i) {
         const EventSpan& event = events[i];
-        counters_.add(C::events);
-        counters_.add(C::events_overlaid, event.n_overlays);
-        if ((event.mask & EventSpan::over_limit) != 0) counters_.add(C::events_over_limit);
+        counters_.add(TriggerCounter::events);
+        counters_.add(TriggerCounter::events_overlaid, event.n_overlays);
+        if ((event.mask & EventSpan::over_limit) != 0) counters_.add(TriggerCounter::events_over_limit);
         offer(slice.number, event);
         if (store_ != nullptr)
             store_->add_event({doms_, slice.frames, hits_, is_used_},
@@ -163,7 +162,7 @@ void SliceTrigger::offer(std::uint64_t slice, const EventSpan& event) noexcept {
         if (is_used_[dom]) add_hits(*sample_, dom);
     const Nanoseconds now_ns = clock_.wall_ns();
     if (event_slot_.wants(now_ns)) event_slot_.put("km3net", now_ns, std::as_bytes(std::span(sample_.get(), 1)));
-    if (!samples_.try_give(*sample_)) counters_.add(C::samples_dropped);
+    if (!samples_.try_give(*sample_)) counters_.add(TriggerCounter::samples_dropped);
 }
 
 void SliceTrigger::add_hits(EventSample& sample, std::uint32_t dom) const noexcept {

@@ -9,11 +9,7 @@
 namespace anello::rich {
 namespace {
 
-// Lattice coordinates: x in half pitches (9 mm), y in rows of sqrt(3)/2 pitches (15.588 mm). The pitch makes both
-// exact.
-constexpr double half_pitch_mm = 9.0;
-constexpr double row_pitch_mm = 15.588457268119894;
-
+// In half pitches along x, in rows along y. The pitch makes both exact.
 struct Lattice {
     std::int8_t x, y;
 };

@@ -24,6 +24,8 @@ using wire::rich::pmt_of_readout_channel;
 using wire::rich::readout_channel_of;
 
 inline constexpr float pmt_pitch_mm = 18.0F;
+inline constexpr double half_pitch_mm = 9.0;
+inline constexpr double row_pitch_mm = 15.588457268119894;  ///< sqrt(3) half pitches
 
 struct Point {
     float x_mm, y_mm;

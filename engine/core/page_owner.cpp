@@ -61,8 +61,8 @@ std::int64_t started_wall_ns(const PageOwner& owner) noexcept {
     clock_gettime(CLOCK_REALTIME, &wall);
     const std::int64_t ticks_per_s = sysconf(_SC_CLK_TCK);
     const auto start_ns = static_cast<std::int64_t>(owner.start_ticks) * (1'000'000'000 / ticks_per_s);
-    const auto in_ns = [](const timespec& time) { return time.tv_sec * 1'000'000'000 + time.tv_nsec; };
-    return in_ns(wall) - (in_ns(since_boot) - start_ns);
+    const auto ns_of = [](const timespec& time) { return time.tv_sec * 1'000'000'000 + time.tv_nsec; };
+    return ns_of(wall) - (ns_of(since_boot) - start_ns);
 }
 
 bool still_runs(const PageOwner& owner) noexcept {

@@ -7,11 +7,11 @@ namespace anello {
 namespace {
 
 /// A cell of another process may hold anything.
-Nanoseconds minus(Nanoseconds one, Nanoseconds other) noexcept {
+Nanoseconds passed_ns(Nanoseconds one, Nanoseconds other) noexcept {
     return static_cast<Nanoseconds>(static_cast<std::uint64_t>(one) - static_cast<std::uint64_t>(other));
 }
 
-double share(Nanoseconds part_ns, Nanoseconds whole_ns) noexcept {
+double share_of(Nanoseconds part_ns, Nanoseconds whole_ns) noexcept {
     if (whole_ns <= 0 || part_ns <= 0) return 0;
     return std::min(1.0, static_cast<double>(part_ns) / static_cast<double>(whole_ns));
 }
@@ -50,12 +50,13 @@ ThreadCell::Told ThreadCell::told() const noexcept {
     const std::uint64_t n_turns = n_turns_.load(std::memory_order_acquire);  // pairs with turn()
     const Second &now = seconds_[n_turns % 2], &before = seconds_[(n_turns + 1) % 2];
     const Nanoseconds seen_ns = of(seen_ns_), busy_ns = of(busy_ns_);
-    return {.runs = runs,
-            .seen_ns = seen_ns,
-            .busy = share(busy_ns, minus(seen_ns, of(began_ns_))),
-            .busy_last = share(minus(busy_ns, of(before.busy_before_ns)), minus(seen_ns, of(before.begin_ns))),
-            .longest_ns = of(longest_ns_),
-            .longest_last_ns = std::max(of(now.longest_ns), of(before.longest_ns))};
+    return {
+        .runs = runs,
+        .seen_ns = seen_ns,
+        .busy = share_of(busy_ns, passed_ns(seen_ns, of(began_ns_))),
+        .busy_last = share_of(passed_ns(busy_ns, of(before.busy_before_ns)), passed_ns(seen_ns, of(before.begin_ns))),
+        .longest_ns = of(longest_ns_),
+        .longest_last_ns = std::max(of(now.longest_ns), of(before.longest_ns))};
 }
 
 }  // namespace anello

@@ -16,10 +16,6 @@ FineTime far_fine_of(const MergerConfig& config) noexcept {
     return static_cast<FineTime>(static_cast<double>(config.timeout_ns) / fine_time_ns) + config.window_ticks * 256;
 }
 
-constexpr std::uint32_t bit(std::uint32_t board) noexcept {
-    return std::uint32_t{1} << board;
-}
-
 const MergerConfig& validated(const MergerConfig& config) {
     config.validate();
     return config;

@@ -60,6 +60,7 @@ class BoardJoin {
 
   protected:
     using BoardMask = std::uint32_t;
+    static constexpr BoardMask bit(std::uint32_t board) noexcept { return BoardMask{1} << board; }
 
     /// Throws ConfigError. Counters are added to `page` as "NAME" and "NAME.board0" and so on.
     BoardJoin(const MergerConfig& config, BlockSource& source, const Clock& clock, CounterPage& page,

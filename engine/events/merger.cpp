@@ -7,14 +7,6 @@
 #include "core/assert.hpp"
 
 namespace anello::events {
-namespace {
-
-constexpr std::uint32_t bit(std::uint32_t board) noexcept {
-    return std::uint32_t{1} << board;
-}
-
-}  // namespace
-
 Merger::Merger(const MergerConfig& config, BlockSource& source, memory::PersistentBuffers& batches, BatchSink& sink,
                const Clock& clock, CounterPage& page, const std::string& block_name)
     : BoardJoin(config, source, clock, page, block_name),

@@ -10,6 +10,8 @@
 namespace anello::exchange {
 namespace {
 
+namespace exchange_table {
+
 using C = ExchangeConfig;
 using K = Key<C>;
 
@@ -34,6 +36,8 @@ constexpr std::array times{
                                           "for 1.5 times as long is, ms."),
 };
 
+}  // namespace exchange_table
+
 constexpr const char* meaning = "Who builds which events, and how long one waits for another.";
 
 void require(bool holds, const char* field, const char* rule, const std::string& given, const char* remedy) {
@@ -42,8 +46,8 @@ void require(bool holds, const char* field, const char* rule, const std::string&
 
 }  // namespace
 
-constinit const Keys<ExchangeConfig> exchange_keys{"exchange", meaning, keys};
-constinit const Keys<ExchangeConfig> exchange_time_keys{"exchange", meaning, times};
+constinit const Keys<ExchangeConfig> exchange_keys{"exchange", meaning, exchange_table::keys};
+constinit const Keys<ExchangeConfig> exchange_time_keys{"exchange", meaning, exchange_table::times};
 
 void ExchangeConfig::validate() const {
     require(self < farm.n_nodes(), "node", "must be below the number of nodes", std::to_string(self),

@@ -32,7 +32,7 @@ void add_role(Farm& farm, Node node, const std::string& role, const std::string&
     units.push_back(node);
 }
 
-constexpr std::array keys{
+constexpr std::array of_roles{
     Key<RolesConfig>::of<&RolesConfig::roles>(
         "roles", Limits{}.entries(1, max_nodes),
         "Roles of the nodes: em (event manager), sb (standby, which takes over when the event manager is lost), ru "
@@ -44,7 +44,7 @@ constexpr std::array keys{
 }  // namespace
 
 constinit const Keys<RolesConfig> roles_keys{"exchange", "Who builds which events, and how long one waits for another.",
-                                             keys};
+                                             of_roles};
 
 Farm parse_roles(const std::vector<std::string>& roles, std::size_t n_nodes) {
     if (n_nodes == 0 || n_nodes > max_nodes)

@@ -18,6 +18,8 @@ namespace {
 constexpr Nanoseconds room_wait_ns = 100'000;
 constexpr std::size_t max_per_step = 4;  ///< others on the same thread are to have their turn
 
+namespace generator_table {
+
 using C = GeneratorConfig;
 using K = Key<C>;
 constexpr double max_fragment_bytes = 65'528;  ///< a size is a 16-bit number, and fragments are padded to 8 bytes
@@ -35,10 +37,12 @@ constexpr std::array keys{
     K::of<&C::when_full>("when_full", "What the card does without a free buffer; drops are counted."),
 };
 
+}  // namespace generator_table
+
 }  // namespace
 
 constinit const Keys<GeneratorConfig> generator_keys{"generator", "The emulated readout card of each readout unit.",
-                                                     keys};
+                                                     generator_table::keys};
 
 void GeneratorConfig::validate() const {
     generator_keys.check(*this);

@@ -10,6 +10,8 @@ namespace anello::fabric {
 namespace {
 constexpr std::size_t largest_message_bytes = std::size_t{1} << 30;
 
+namespace fabric_table {
+
 using C = FabricConfig;
 using K = Key<C>;
 
@@ -29,9 +31,11 @@ constexpr std::array keys{
                                  "Largest message; a readout unit's part of a multi-event packet."),
 };
 
+}  // namespace fabric_table
+
 }  // namespace
 
-constinit const Keys<FabricConfig> fabric_keys{"fabric", "How bytes move between nodes.", keys};
+constinit const Keys<FabricConfig> fabric_keys{"fabric", "How bytes move between nodes.", fabric_table::keys};
 
 const char* name_of(Transport transport) noexcept {
     return word_of(transport);

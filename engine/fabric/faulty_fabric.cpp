@@ -21,6 +21,8 @@ constexpr Nanoseconds never_ns = std::numeric_limits<Nanoseconds>::max();
 
 namespace {
 
+namespace fault_table {
+
 using C = FaultConfig;
 using K = Key<C>;
 
@@ -31,10 +33,12 @@ constexpr std::array keys{
     K::of<&C::disconnect_after>("disconnect_after", {0, 0x1p62}, "Messages after which a connection breaks; 0: never."),
 };
 
+}  // namespace fault_table
+
 }  // namespace
 
-constinit const Keys<FaultConfig> fault_keys{"fabric.faults",
-                                             "Faults that are made on purpose between nodes, by run.seed.", keys};
+constinit const Keys<FaultConfig> fault_keys{
+    "fabric.faults", "Faults that are made on purpose between nodes, by run.seed.", fault_table::keys};
 
 void check(const FaultConfig& config) {
     const auto require_share = [](double share, const char* field) {

@@ -17,7 +17,7 @@
 namespace anello::fabric {
 namespace {
 
-constexpr std::uint32_t address_magic = 0x55464e41, key_magic = 0x52464e41;  // "ANFU", "ANFR"
+constexpr std::uint32_t ucx_address_magic = 0x55464e41, ucx_key_magic = 0x52464e41;  // "ANFU", "ANFR"
 
 /// UCX reads its own bytes without looking how many there are, so they are wrapped.
 struct Wrapped {
@@ -123,12 +123,12 @@ std::vector<std::byte> encode(const UcxAddress& address, const FabricConfig& con
     append(body, static_cast<std::uint64_t>(address.listening.size()));
     for (const SocketName& name : address.listening) append(body, name);
     body.insert(body.end(), address.worker.begin(), address.worker.end());
-    return wrap(address_magic, encode(make_address(config, address.incarnation)), body);
+    return wrap(ucx_address_magic, encode(make_address(config, address.incarnation)), body);
 }
 
 UcxAddress decode_ucx_address(std::span<const std::byte> bytes, Peer peer, const FabricConfig& config) {
     const std::size_t head_bytes = encode(PeerAddress{}).size();
-    const auto inner = unwrap("fabric.address", address_magic, bytes, head_bytes);
+    const auto inner = unwrap("fabric.address", ucx_address_magic, bytes, head_bytes);
     const PeerAddress head = decode_address(inner.first(head_bytes), peer, config);
     auto rest = inner.subspan(head_bytes);
     struct {
@@ -151,11 +151,11 @@ UcxAddress decode_ucx_address(std::span<const std::byte> bytes, Peer peer, const
 
 std::vector<std::byte> encode(const UcxKey& key) {
     const KeyHead head{key.farm_id, key.incarnation, key.address, key.size_bytes};
-    return wrap(key_magic, std::as_bytes(std::span(&head, 1)), key.remote_key);
+    return wrap(ucx_key_magic, std::as_bytes(std::span(&head, 1)), key.remote_key);
 }
 
 UcxKey decode_ucx_key(std::span<const std::byte> bytes, std::uint64_t farm_id) {
-    const auto inner = unwrap("fabric.key", key_magic, bytes, sizeof(KeyHead));
+    const auto inner = unwrap("fabric.key", ucx_key_magic, bytes, sizeof(KeyHead));
     KeyHead head{};
     std::memcpy(&head, inner.data(), sizeof head);
     if (head.farm_id != farm_id)

@@ -15,9 +15,9 @@
 namespace anello::fabric {
 namespace {
 
-constexpr std::size_t super_packet_bytes = 65000;  ///< what one message of the system may hold
-constexpr int n_batches_at_most = 16;              ///< in each direction, in one progress()
-constexpr std::uint64_t largest_leap = 1 << 16;    ///< of a datagram's number that is believed
+constexpr std::size_t super_packet_bytes = 65000;         ///< what one message of the system may hold
+constexpr int n_batches_at_most = 16;                     ///< in each direction, in one progress()
+constexpr std::uint64_t largest_datagram_leap = 1 << 16;  ///< of a datagram's number that is believed
 
 /// What the system takes from its buffer for a datagram, at most: it counts its own pages, too.
 constexpr std::size_t cost_of(std::size_t datagram_bytes) noexcept {
@@ -293,7 +293,7 @@ bool UdpFabric::take_piece(Link& link, const PieceView& piece) noexcept {
     counters_.add(FabricCounter::datagrams_received);
     ++n_things_;
     const std::uint64_t after = piece.head.sequence + 1;
-    if (after > link.heard_below + largest_leap || !link.incoming.take(piece, now_ns_)) return false;
+    if (after > link.heard_below + largest_datagram_leap || !link.incoming.take(piece, now_ns_)) return false;
     link.heard_below = std::max(link.heard_below, after);
     if (link.heard_below - link.told_below < std::max<std::uint64_t>(1, window_ / 4)) return true;
     link.told_below = link.heard_below;

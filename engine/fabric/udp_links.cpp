@@ -12,7 +12,7 @@
 namespace anello::fabric {
 namespace {
 
-constexpr Nanoseconds retry_ns = 10'000'000;
+constexpr Nanoseconds hello_again_ns = 10'000'000;
 /// A message incomplete for longer than this many heartbeats is lost. A sender may pause for one within a message,
 /// when nothing that it sent is acknowledged.
 constexpr int n_heartbeats_to_wait = 2;
@@ -129,7 +129,7 @@ void UdpFabric::mind_own_pause() noexcept {
 
 void UdpFabric::on_timer() noexcept {
     if (now_ns_ < next_timer_ns_) return;
-    next_timer_ns_ = now_ns_ + std::min(retry_ns, config_.heartbeat_ns / 4);
+    next_timer_ns_ = now_ns_ + std::min(hello_again_ns, config_.heartbeat_ns / 4);
     for (std::size_t peer = 0; peer < links_.size(); ++peer) check_time_of(static_cast<Peer>(peer));
 }
 
@@ -138,7 +138,7 @@ void UdpFabric::check_time_of(Peer peer) noexcept {
     if (link.state == PeerState::connecting) {
         if (now_ns_ - link.since_ns >= config_.connect_timeout_ns) return lose(peer);
         if (now_ns_ < link.next_hello_ns) return;
-        link.next_hello_ns = now_ns_ + retry_ns;
+        link.next_hello_ns = now_ns_ + hello_again_ns;
         return send_hello(link);
     }
     if (link.state != PeerState::up) return;

@@ -10,8 +10,8 @@ namespace {
 
 /// A number that jumps further is not trusted. Numbers count from 0 and never wrap: at a million messages a
 /// second that takes half a million years, so a number near the end is false, and the next one would be 0.
-constexpr std::uint64_t largest_leap = 1 << 16;
-constexpr std::uint64_t last_number = UINT64_MAX - largest_leap;
+constexpr std::uint64_t largest_message_leap = 1 << 16;
+constexpr std::uint64_t last_number = UINT64_MAX - largest_message_leap;
 
 }  // namespace
 
@@ -61,7 +61,7 @@ bool UdpReassembly::take(const PieceView& piece, Nanoseconds now_ns) noexcept {
 
 bool UdpReassembly::expect_below(std::uint64_t number, Nanoseconds now_ns) noexcept {
     if (number <= next_) return true;
-    if (number > last_number || number - next_ > largest_leap) return false;
+    if (number > last_number || number - next_ > largest_message_leap) return false;
     for (; next_ != number; ++next_) {
         if (next_ - oldest_ == n_messages) give_up_oldest();
         at(next_).state = State::unseen;

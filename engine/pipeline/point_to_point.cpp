@@ -24,7 +24,7 @@ using fabric::Status;
 constexpr std::array transports{fabric::Transport::ucx, fabric::Transport::tcp, fabric::Transport::udp,
                                 fabric::Transport::in_process};
 constexpr Nanoseconds connect_limit_ns = 5'000'000'000, longest_end_ns = 1'000'000'000;
-constexpr std::uint32_t n_idle_steps = 20;
+constexpr std::uint32_t n_yields = 20;
 constexpr int longest_sleep_ms = 10;
 
 /// One end: counts what comes, and knows which of its buffers are on their way.
@@ -60,7 +60,7 @@ class End final : public fabric::Listener {
         return n_sent;
     }
     void wait() noexcept {
-        if (++n_idle_ < n_idle_steps) return std::this_thread::yield();
+        if (++n_idle_ < n_yields) return std::this_thread::yield();
         pollfd descriptor{.fd = fabric_->descriptor(), .events = POLLIN, .revents = 0};
         if (fabric_->arm()) poll(&descriptor, 1, longest_sleep_ms);
     }

@@ -6,11 +6,12 @@
 namespace anello::receive {
 namespace {
 
-using C = PacketCounter;
 constexpr std::size_t most_ranges_of_all = 1U << 20;
 
-constexpr C fate_of(Arrival arrival) noexcept {
-    return arrival == Arrival::duplicate ? C::duplicates : arrival == Arrival::stray ? C::strays : C::used;
+constexpr PacketCounter fate_of(Arrival arrival) noexcept {
+    return arrival == Arrival::duplicate ? PacketCounter::duplicates
+           : arrival == Arrival::stray   ? PacketCounter::strays
+                                         : PacketCounter::used;
 }
 
 }  // namespace
@@ -19,7 +20,7 @@ BoardBooks::BoardBooks(ParsePacket parse, std::uint32_t n_boards, std::span<cons
                        CounterPage& page)
     : parse_(parse), verdicts_(page.add_block<wire::Verdict>("receive.verdict")) {
     for (std::uint32_t i = 0; i < n_boards; ++i) {
-        boards_.emplace_back(page.add_block<C>("receive.board" + std::to_string(i)),
+        boards_.emplace_back(page.add_block<PacketCounter>("receive.board" + std::to_string(i)),
                              std::min<std::size_t>(65'536, most_ranges_of_all / n_boards));
         if (i < sources.size()) boards_.back().source.expect(sources[i]);
     }
@@ -31,25 +32,25 @@ bool BoardBooks::take(const Datagram& datagram, NumberedPacket& packet) noexcept
     verdicts_.add(verdict);
     if (verdict != wire::Verdict::ok) return false;
     Board& board = boards_[packet.board];
-    board.counters.add(C::packets);
-    const C fate =
-        is_strangers(board, datagram.source) ? C::strangers : fate_of(board.tracker.accept(packet.sequence, 1));
+    board.counters.add(PacketCounter::packets);
+    const PacketCounter fate = is_strangers(board, datagram.source) ? PacketCounter::strangers
+                                                                    : fate_of(board.tracker.accept(packet.sequence, 1));
     board.counters.add(fate);
     board.next.store(board.tracker.next(), std::memory_order_relaxed);
-    return fate == C::used;
+    return fate == PacketCounter::used;
 }
 
 bool BoardBooks::is_strangers(Board& board, SourceAddress source) noexcept {
     using Heard = BoardSource::Heard;
     const Heard heard = board.source.hear(source, now_ns_, read_until_ns_);
-    if (heard == Heard::moved || heard == Heard::taken_over) board.counters.add(C::source_changes);
+    if (heard == Heard::moved || heard == Heard::taken_over) board.counters.add(PacketCounter::source_changes);
     if (heard == Heard::taken_over) disown(board);
     return heard == Heard::strangers;
 }
 
 /// What came until now was not the board's.
 void BoardBooks::disown(Board& board) noexcept {
-    board.counters.set(C::disowned, board.counters[C::used]);
+    board.counters.set(PacketCounter::disowned, board.counters[PacketCounter::used]);
     board.tracker = SequenceTracker{};
     board.log.clear();
     board.tracker.write_to(board.log);

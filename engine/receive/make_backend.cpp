@@ -25,6 +25,8 @@
 namespace anello::receive {
 namespace {
 
+namespace backend_table {
+
 using C = BackendConfig;
 using K = Key<C>;
 
@@ -66,6 +68,8 @@ constexpr std::array keys{
     K::of<&C::socket_buffer_bytes>("socket_buffer_bytes", {4096, 0x7fff'ffff},
                                    "Kernel receive buffer requested per port; the size granted is reported."),
 };
+
+}  // namespace backend_table
 
 constexpr Nanoseconds patience_ns = 500'000'000;
 constexpr std::size_t trial_buffer_bytes = std::size_t{1} << 20;
@@ -148,7 +152,8 @@ BackendConfig trial_of(BackendKind kind, const std::string& interface, bool gro)
 
 }  // namespace
 
-constinit const Keys<BackendConfig> backend_keys{"receive", "Datagrams from the network, or from a file.", keys};
+constinit const Keys<BackendConfig> backend_keys{"receive", "Datagrams from the network, or from a file.",
+                                                 backend_table::keys};
 
 const char* name_of(BackendKind kind) noexcept {
     return word_of(kind);

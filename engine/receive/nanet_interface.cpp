@@ -22,14 +22,14 @@ namespace anello::receive {
 namespace {
 
 /// What the system puts before each frame (PACKET_VNET_HDR); its header linux/virtio_net.h is no C++.
-struct Offload {
+struct FrameOffload {
     std::uint8_t flags, gso_type;
     std::uint16_t header_bytes, gso_bytes, checksum_at, checksum_offset;
 };
 constexpr std::uint8_t needs_checksum = 1;
 constexpr std::size_t most_control_bytes = CMSG_SPACE(sizeof(timespec));
 
-[[noreturn]] void fail(const std::string& action, int error_number) {
+[[noreturn]] void fail_to_tap(const std::string& action, int error_number) {
     const bool is_forbidden = error_number == EPERM || error_number == EACCES;
     throw SystemError(action, error_number,
                       std::string(is_forbidden ? "Run as root, or give the program CAP_NET_RAW, or leave " : "Leave ") +
@@ -37,7 +37,7 @@ constexpr std::size_t most_control_bytes = CMSG_SPACE(sizeof(timespec));
 }
 
 template <typename T>
-bool try_set(int socket, int level, int option, const T& value) noexcept {
+bool try_set_tap(int socket, int level, int option, const T& value) noexcept {
     return setsockopt(socket, level, option, &value, sizeof value) == 0;
 }
 
@@ -51,7 +51,7 @@ std::uint16_t ones_sum(std::span<const std::byte> bytes) noexcept {
 
 /// As the sender's network card would: where the checksum goes there is that of the addresses, to be counted in. 0
 /// would say that there is none.
-void fill_checksum(std::span<std::byte> frame, const Offload& offload) noexcept {
+void fill_checksum(std::span<std::byte> frame, const FrameOffload& offload) noexcept {
     const std::size_t at = std::size_t{offload.checksum_at} + offload.checksum_offset;
     if (offload.checksum_at >= frame.size() || at + 2 > frame.size()) return;
     const auto sum = static_cast<std::uint16_t>(~ones_sum(frame.subspan(offload.checksum_at)));
@@ -76,7 +76,7 @@ Nanoseconds stamp_of(msghdr& message) noexcept {
 struct InterfaceNanetFrames::Batch {
     std::array<mmsghdr, most_at_once> headers{};
     std::array<std::array<iovec, 2>, most_at_once> parts{};
-    std::array<Offload, most_at_once> offloads{};
+    std::array<FrameOffload, most_at_once> offloads{};
     alignas(cmsghdr) std::array<std::array<std::byte, most_control_bytes>, most_at_once> controls{};
 };
 
@@ -92,7 +92,7 @@ InterfaceNanetFrames::InterfaceNanetFrames(const InterfaceNanetConfig& config)
     open(config);
     learn_address();
     for (std::size_t i = 0; i < most_at_once; ++i) {
-        batch_->parts[i] = {iovec{&batch_->offloads[i], sizeof(Offload)}, iovec{slot(i).data(), slot(i).size()}};
+        batch_->parts[i] = {iovec{&batch_->offloads[i], sizeof(FrameOffload)}, iovec{slot(i).data(), slot(i).size()}};
         batch_->headers[i].msg_hdr.msg_iov = batch_->parts[i].data();
         batch_->headers[i].msg_hdr.msg_iovlen = batch_->parts[i].size();
     }
@@ -104,25 +104,26 @@ InterfaceNanetFrames::~InterfaceNanetFrames() = default;
 void InterfaceNanetFrames::open(const InterfaceNanetConfig& config) {
     socket_ = Descriptor(::socket(AF_PACKET, SOCK_RAW | SOCK_CLOEXEC | SOCK_NONBLOCK, 0));
     const int socket = socket_.number();
-    if (socket < 0) fail("cannot open a packet socket", errno);
-    if (!try_set(socket, SOL_PACKET, PACKET_VNET_HDR, 1)) fail("cannot have offloads described", errno);
-    if (!try_set(socket, SOL_PACKET, PACKET_IGNORE_OUTGOING, 1)) fail("cannot leave out what this host sends", errno);
-    try_set(socket, SOL_SOCKET, SO_TIMESTAMPNS, 1);
+    if (socket < 0) fail_to_tap("cannot open a packet socket", errno);
+    if (!try_set_tap(socket, SOL_PACKET, PACKET_VNET_HDR, 1)) fail_to_tap("cannot have offloads described", errno);
+    if (!try_set_tap(socket, SOL_PACKET, PACKET_IGNORE_OUTGOING, 1))
+        fail_to_tap("cannot leave out what this host sends", errno);
+    try_set_tap(socket, SOL_SOCKET, SO_TIMESTAMPNS, 1);
     const int n_bytes = static_cast<int>(std::min<std::size_t>(config.receive_buffer_bytes / 2, 0x3fff'ffff));
-    if (!try_set(socket, SOL_SOCKET, SO_RCVBUFFORCE, n_bytes)) try_set(socket, SOL_SOCKET, SO_RCVBUF, n_bytes);
+    if (!try_set_tap(socket, SOL_SOCKET, SO_RCVBUFFORCE, n_bytes)) try_set_tap(socket, SOL_SOCKET, SO_RCVBUF, n_bytes);
     sockaddr_ll where{};
     where.sll_family = AF_PACKET;
     where.sll_protocol = htons(ETH_P_ALL);
     where.sll_ifindex = static_cast<int>(interface_.index);
     if (bind(socket, reinterpret_cast<const sockaddr*>(&where), sizeof where) != 0)
-        fail(fmt::format("cannot listen on interface {}", interface_.name), errno);
+        fail_to_tap(fmt::format("cannot listen on interface {}", interface_.name), errno);
 }
 
 void InterfaceNanetFrames::learn_address() {
     sockaddr_ll here{};
     socklen_t length = sizeof here;
     if (getsockname(socket_.number(), reinterpret_cast<sockaddr*>(&here), &length) != 0)
-        fail(fmt::format("cannot learn the address of interface {}", interface_.name), errno);
+        fail_to_tap(fmt::format("cannot learn the address of interface {}", interface_.name), errno);
     std::copy_n(here.sll_addr, mac_.size(), mac_.begin());
 }
 
@@ -147,7 +148,7 @@ std::size_t InterfaceNanetFrames::take(std::span<NanetFrame> frames) noexcept {
 /// False: it was no frame on a wire.
 bool InterfaceNanetFrames::keep(std::size_t i, NanetFrame& frame) noexcept {
     mmsghdr& header = batch_->headers[i];
-    const Offload& offload = batch_->offloads[i];
+    const FrameOffload& offload = batch_->offloads[i];
     if (header.msg_len <= sizeof offload) return false;
     if (offload.gso_type != 0) {
         ++n_joined_;

@@ -12,21 +12,19 @@
 namespace anello::receive {
 namespace {
 
-using C = NanetMergeCounter;
-
 constexpr std::uint32_t merged_list = 16;
 constexpr double cycle_ns = 6.4;
 constexpr std::uint32_t most_timeout_cycles = 1U << 30;
 constexpr std::size_t most_bytes_inside = 12'288;       // of the 16 kB of the payload buffer
 constexpr std::uint32_t piece_cycles = 512;             // that are simulated at once
 constexpr std::uint32_t idle_cycles = 4096;             // likewise, while nothing comes
-constexpr std::uint32_t settle_cycles = 64;             // in which a frame's payload leaves the receive path
+constexpr std::uint32_t payload_cycles = 64;            // in which a frame's payload leaves the receive path
 constexpr std::uint64_t counts_every_cycles = 200'000;  // reading them takes some hundred
 constexpr std::uint32_t end_timeout_cycles = 64;        // when nothing more comes
 constexpr std::uint64_t drained_cycles = 30'000;        // without a buffer: all that the stores held is out
 
 static_assert(nanet::count::bursts_ended ==
-              nanet::count::datagrams_ok + 4 * static_cast<std::uint32_t>(C::bursts_ended));
+              nanet::count::datagrams_ok + 4 * static_cast<std::uint32_t>(NanetMergeCounter::bursts_ended));
 
 std::uint64_t timeout_cycles(const NanetMergeConfig& config) {
     if (config.timeout_cycles > 0) return config.timeout_cycles;
@@ -138,9 +136,9 @@ void NanetMerger::run_on() noexcept {
     NanetHost& host = card_.host();
     step_for(piece_cycles);
     if (!host.sent_all()) return;
-    step_for(settle_cycles);
+    step_for(payload_cycles);
     if (host.read(nanet::control::idle) != 1) return;
-    step_for(gathering_cycles_ + settle_cycles);
+    step_for(gathering_cycles_ + payload_cycles);
     is_through_ = true;
 }
 
@@ -149,7 +147,7 @@ std::size_t NanetMerger::wait_on() noexcept {
     NanetHost& host = card_.host();
     finished_.store(card_.frames().finished(), std::memory_order_relaxed);
     if (++n_idle_ == 2) read_counts();
-    const bool may_wait = counters_[C::bursts_begun] != counters_[C::bursts_ended] &&
+    const bool may_wait = counters_[NanetMergeCounter::bursts_begun] != counters_[NanetMergeCounter::bursts_ended] &&
                           host.cycle() - newest_frame_ < 2 * timeout_cycles_ + drained_cycles;
     if (n_idle_ < 2 || !may_wait) return 0;
     step_for(idle_cycles);
@@ -203,9 +201,9 @@ void NanetMerger::read_counts() noexcept {
     NanetHost& host = card_.host();
     card_.read_counts();
     for (std::uint32_t i = 0; i < n_nanet_merge_registers; ++i)
-        counters_.set(static_cast<C>(i), host.read(nanet::count::datagrams_ok + 4 * i));
-    counters_.set(C::fragments, host.read(nanet::merger::fragments));
-    counters_.set(C::hits, host.read(nanet::merger::hits));
+        counters_.set(static_cast<NanetMergeCounter>(i), host.read(nanet::count::datagrams_ok + 4 * i));
+    counters_.set(NanetMergeCounter::fragments, host.read(nanet::merger::fragments));
+    counters_.set(NanetMergeCounter::hits, host.read(nanet::merger::hits));
     const std::uint32_t silent = host.read(nanet::merger::silent), ended = host.read(nanet::merger::ended);
     for (std::uint32_t b = 0; b < n_boards_; ++b)
         boards_[b] = {.late = host.read(nanet::count::late_0 + 4 * b),
@@ -222,7 +220,7 @@ void NanetMerger::read_counts() noexcept {
 bool NanetMerger::try_look(NanetEvent& event) noexcept {
     while (!rest_.empty() || open_record()) {
         if (read_event(event)) return true;
-        counters_.add(C::records_malformed);
+        counters_.add(NanetMergeCounter::records_malformed);
         close_record();
     }
     return false;
@@ -245,13 +243,13 @@ bool NanetMerger::open_record() noexcept {
         const std::size_t n_bytes = sizeof header + header.length;
         at_ += (n_bytes + NanetCard::record_alignment - 1) / NanetCard::record_alignment * NanetCard::record_alignment;
         ++n_records_;
-        counters_.add(C::records_read);
+        counters_.add(NanetMergeCounter::records_read);
         if (is_whole) {
             rest_ = rest.subspan(sizeof header, header.length);
             kernel_ns_ = kernel_stamp(header.first_beat);
             return true;
         }
-        counters_.add(C::records_malformed);
+        counters_.add(NanetMergeCounter::records_malformed);
         close_record();
     }
     return false;

@@ -25,19 +25,19 @@
 namespace anello::receive {
 namespace {
 
-constexpr std::size_t block_bytes = std::size_t{256} << 10;  // several super-packets
-constexpr std::uint32_t block_time_ms = 1;                   // the least there is; the system rounds it up to its tick
-constexpr Nanoseconds longest_tick_ns = 10'000'000;          // of a system with 100 per second
+constexpr std::size_t ring_block_bytes = std::size_t{256} << 10;  // several super-packets
+constexpr std::uint32_t block_time_ms = 1;           // the least there is; the system rounds it up to its tick
+constexpr Nanoseconds longest_tick_ns = 10'000'000;  // of a system with 100 per second
 constexpr std::uint32_t fragment_offset_bits = 0x1fff, whole_packet = 0x40000;
 
 /// What the system puts before each packet (PACKET_VNET_HDR); its header linux/virtio_net.h is no C++.
-struct Offload {
+struct PacketOffload {
     std::uint8_t flags, gso_type;
     std::uint16_t header_bytes, gso_bytes, checksum_at, checksum_offset;
 };
 constexpr std::uint8_t gso_udp = 5;
 
-[[noreturn]] void fail(const std::string& action, int error_number) {
+[[noreturn]] void fail_by_ring(const std::string& action, int error_number) {
     switch (error_number) {
         case EPERM:
         case EACCES:
@@ -51,8 +51,8 @@ constexpr std::uint8_t gso_udp = 5;
 }
 
 template <typename T>
-void set(int socket, int option, const T& value, const char* action) {
-    if (setsockopt(socket, SOL_PACKET, option, &value, sizeof value) != 0) fail(action, errno);
+void set_ring(int socket, int option, const T& value, const char* action) {
+    if (setsockopt(socket, SOL_PACKET, option, &value, sizeof value) != 0) fail_by_ring(action, errno);
 }
 
 /// Accepts what begins a UDP datagram over IPv4 to this port and, unless it is 0, address. The socket sees IPv4 alone.
@@ -86,27 +86,28 @@ class PacketRingBackend::Ring {
          const NetworkInterface& interface)
         : guard_(config.address, port, config.gro),
           socket_(::socket(AF_PACKET, SOCK_RAW | SOCK_CLOEXEC, 0)),
-          n_blocks_(static_cast<std::uint32_t>(std::max<std::size_t>(2, config.receive_buffer_bytes / block_bytes))),
+          n_blocks_(
+              static_cast<std::uint32_t>(std::max<std::size_t>(2, config.receive_buffer_bytes / ring_block_bytes))),
           stream_(stream) {
-        if (socket_.number() < 0) fail("cannot open a packet socket", errno);
+        if (socket_.number() < 0) fail_by_ring("cannot open a packet socket", errno);
         filter(config.address);
-        set(socket_.number(), PACKET_VERSION, static_cast<int>(TPACKET_V3), "cannot have packets in blocks");
-        set(socket_.number(), PACKET_VNET_HDR, 1, "cannot have super-packets described");
+        set_ring(socket_.number(), PACKET_VERSION, static_cast<int>(TPACKET_V3), "cannot have packets in blocks");
+        set_ring(socket_.number(), PACKET_VNET_HDR, 1, "cannot have super-packets described");
         tpacket_req3 shape{};
-        shape.tp_block_size = block_bytes;
+        shape.tp_block_size = ring_block_bytes;
         shape.tp_block_nr = n_blocks_;
         shape.tp_frame_size = TPACKET_ALIGNMENT << 7;  // frames lie where they fit; the system wants a number
-        shape.tp_frame_nr = static_cast<unsigned>(block_bytes / shape.tp_frame_size * n_blocks_);
+        shape.tp_frame_nr = static_cast<unsigned>(ring_block_bytes / shape.tp_frame_size * n_blocks_);
         shape.tp_retire_blk_tov = block_time_ms;
-        set(socket_.number(), PACKET_RX_RING, shape, "cannot take memory for a packet ring");
-        memory_ = SharedMapping(socket_.number(), 0, block_bytes * n_blocks_);
-        if (!memory_.mapped()) fail("cannot map a packet ring", errno);
+        set_ring(socket_.number(), PACKET_RX_RING, shape, "cannot take memory for a packet ring");
+        memory_ = SharedMapping(socket_.number(), 0, ring_block_bytes * n_blocks_);
+        if (!memory_.mapped()) fail_by_ring("cannot map a packet ring", errno);
         sockaddr_ll where{};
         where.sll_family = AF_PACKET;
         where.sll_protocol = htons(ETH_P_IP);
         where.sll_ifindex = static_cast<int>(interface.index);
         if (bind(socket_.number(), reinterpret_cast<const sockaddr*>(&where), sizeof where) != 0)
-            fail(fmt::format("cannot listen on interface {}", interface.name), errno);
+            fail_by_ring(fmt::format("cannot listen on interface {}", interface.name), errno);
     }
 
     std::uint16_t port() const noexcept { return guard_.port(); }
@@ -147,11 +148,11 @@ class PacketRingBackend::Ring {
         std::vector<sock_filter> code = filter_for(port(), ntohl(destination.s_addr));
         const sock_fprog program{static_cast<unsigned short>(code.size()), code.data()};
         if (setsockopt(socket_.number(), SOL_SOCKET, SO_ATTACH_FILTER, &program, sizeof program) != 0)
-            fail("cannot choose packets by port", errno);
+            fail_by_ring("cannot choose packets by port", errno);
     }
 
     std::byte* block_begin(std::uint64_t count) const noexcept {
-        return memory_.begin() + count % n_blocks_ * block_bytes;
+        return memory_.begin() + count % n_blocks_ * ring_block_bytes;
     }
     tpacket_hdr_v1& block(std::uint64_t count) const noexcept {
         return reinterpret_cast<tpacket_block_desc*>(block_begin(count))->hdr.bh1;
@@ -195,7 +196,7 @@ class PacketRingBackend::Ring {
             ++n_not_whole_;
             return;
         }
-        Offload offload;
+        PacketOffload offload;
         std::memcpy(&offload, packet + header.tp_mac - sizeof offload, sizeof offload);
         const std::size_t segment_bytes = offload.gso_type == gso_udp ? offload.gso_bytes : 0;
         const bool is_super = is_super_packet(segment_bytes, frame.payload.size());

@@ -9,24 +9,22 @@
 namespace anello::receive {
 namespace {
 
-using C = CardCounter;
-
 constexpr std::size_t most_sources = 4096;
 
-constexpr C counter_of(Arrival arrival) noexcept {
+constexpr CardCounter counter_of(Arrival arrival) noexcept {
     switch (arrival) {
         case Arrival::late:
-            return C::late;
+            return CardCounter::late;
         case Arrival::duplicate:
-            return C::duplicates;
+            return CardCounter::duplicates;
         case Arrival::stray:
-            return C::strays;
+            return CardCounter::strays;
         case Arrival::restarted:
-            return C::restarts;
+            return CardCounter::restarts;
         case Arrival::in_order:
             break;
     }
-    return C::in_order;
+    return CardCounter::in_order;
 }
 
 std::size_t hash_of(SourceAddress address, std::uint32_t source_id) noexcept {
@@ -50,9 +48,9 @@ void SequenceBooks::take(const wire::Summary& packet, SourceAddress address) noe
     const bool is_numbered = packet.has_sequence && packet.n_numbers > 0;
     if (!is_numbered && !packet.says_next) return;
     const std::size_t index = index_of(address, packet.source_id);
-    if (is_numbered) counters_.add(C::numbered);
+    if (is_numbered) counters_.add(CardCounter::numbered);
     if (index == none) {
-        if (is_numbered) counters_.add(C::untracked);
+        if (is_numbered) counters_.add(CardCounter::untracked);
         return;
     }
     Followed& source = followed_[index];
@@ -78,7 +76,7 @@ std::size_t SequenceBooks::index_of(SourceAddress address, std::uint32_t source_
     places_[place] = static_cast<std::uint16_t>(told_.size());
     told_.push_back({.address = address, .source_id = source_id});
     followed_.emplace_back();
-    counters_.set(C::sources, told_.size());
+    counters_.set(CardCounter::sources, told_.size());
     return places_[place];
 }
 
@@ -115,7 +113,7 @@ void SequenceBooks::show_lost(std::size_t index) noexcept {
     const std::uint64_t before = told_[index].n_lost, now = followed_[index].tracker.n_lost();
     if (now == before) return;
     told_[index].n_lost = now;
-    counters_.set(C::lost, counters_[C::lost] + now - before);
+    counters_.set(CardCounter::lost, counters_[CardCounter::lost] + now - before);
 }
 
 }  // namespace anello::receive

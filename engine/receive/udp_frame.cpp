@@ -11,8 +11,8 @@ namespace anello::receive {
 namespace {
 
 constexpr std::size_t ip_at = 14, udp_at = 34, payload_at = udp_header_bytes;
-constexpr std::uint16_t type_ip4 = 0x0800, dont_fragment = 0x4000;
-constexpr std::uint8_t version_and_length = 0x45, time_to_live = 64, protocol_udp = 17;
+constexpr std::uint16_t ethertype_ip4 = 0x0800, dont_fragment = 0x4000;
+constexpr std::uint8_t version_and_length = 0x45, time_to_live = 64, ip_protocol_udp = 17;
 
 /// RFC 1071: the sum of words of 16 bits, an odd last byte counting as their upper half.
 std::uint64_t sum(std::span<const std::byte> bytes) noexcept {
@@ -39,7 +39,7 @@ void put_host(std::span<std::byte> to, std::size_t at, std::uint32_t host) noexc
 void write_ethernet(const UdpRoute& route, std::span<std::byte> frame) noexcept {
     std::memcpy(&frame[0], route.destination_mac.data(), route.destination_mac.size());
     std::memcpy(&frame[6], route.source_mac.data(), route.source_mac.size());
-    put(frame, 12, type_ip4);
+    put(frame, 12, ethertype_ip4);
 }
 
 void write_ip4(const UdpRoute& route, std::size_t n_bytes, std::span<std::byte> frame) noexcept {
@@ -49,7 +49,7 @@ void write_ip4(const UdpRoute& route, std::size_t n_bytes, std::span<std::byte> 
     put(header, 2, static_cast<std::uint16_t>(n_bytes));
     put(header, 6, dont_fragment);
     header[8] = std::byte{time_to_live};
-    header[9] = std::byte{protocol_udp};
+    header[9] = std::byte{ip_protocol_udp};
     put_host(header, 12, route.source.host());
     put_host(header, 16, route.destination.host());
     put(header, 10, checksum(sum(header)));
@@ -62,7 +62,7 @@ void write_udp(const UdpRoute& route, std::size_t n_bytes, std::span<std::byte> 
     put(frame, udp_at + 4, static_cast<std::uint16_t>(n_bytes));
     put(frame, udp_at + 6, 0);
     const std::uint64_t addresses = sum(frame.subspan(ip_at + 12, 8));
-    const std::uint16_t found = checksum(sum(frame.subspan(udp_at, n_bytes)) + addresses + protocol_udp + n_bytes);
+    const std::uint16_t found = checksum(sum(frame.subspan(udp_at, n_bytes)) + addresses + ip_protocol_udp + n_bytes);
     put(frame, udp_at + 6, found == 0 ? 0xffff : found);
 }
 

@@ -18,7 +18,7 @@
 namespace anello::receive {
 namespace {
 
-constexpr std::size_t super_packet_bytes = 65536, cache_line_bytes = 64;
+constexpr std::size_t uring_super_packet_bytes = 65536, cache_line_bytes = 64;
 /// In its slot, before a datagram.
 constexpr std::size_t before_bytes = sizeof(io_uring_recvmsg_out) + sizeof(sockaddr_in) + UdpSocket::control_bytes;
 constexpr unsigned completions_per_look = 64;
@@ -33,7 +33,7 @@ void validate(const UringBackendConfig& config) {
     if (!std::has_single_bit(config.slots_per_stream) || config.slots_per_stream > 4096)
         throw ConfigError("receive.slots_per_stream", "must be a power of 2 up to 4096",
                           std::to_string(config.slots_per_stream), "64 are enough to hide the system call.");
-    if (config.max_datagram_bytes == 0 || config.max_datagram_bytes > super_packet_bytes)
+    if (config.max_datagram_bytes == 0 || config.max_datagram_bytes > uring_super_packet_bytes)
         throw ConfigError("receive.max_datagram_bytes", "must be 1 to 65536", std::to_string(config.max_datagram_bytes),
                           "Use 65536 unless memory is scarce.");
 }
@@ -115,7 +115,7 @@ struct UringBackend::Stream {
 };
 
 UringBackend::UringBackend(const UringBackendConfig& config)
-    : config_(config), slot_bytes_(config.gro ? super_packet_bytes : config.max_datagram_bytes), slot_stride_(0) {
+    : config_(config), slot_bytes_(config.gro ? uring_super_packet_bytes : config.max_datagram_bytes), slot_stride_(0) {
     validate(config);
     slot_stride_ = (before_bytes + slot_bytes_ + cache_line_bytes - 1) / cache_line_bytes * cache_line_bytes;
     shape_.msg_namelen = sizeof(sockaddr_in);

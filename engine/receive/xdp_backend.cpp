@@ -17,7 +17,7 @@ namespace anello::receive {
 namespace {
 
 constexpr std::size_t joined_bytes_at_most = std::size_t{4} << 20;
-constexpr std::size_t ethernet_bytes = 14, vlan_tags_bytes = 8;
+constexpr std::size_t ethernet_head_bytes = 14, vlan_tags_bytes = 8;
 constexpr std::uint32_t slots_at_least = 64;
 
 void validate(const XdpBackendConfig& config) {
@@ -45,7 +45,7 @@ NetworkInterface find_network(const std::string& name) {
 }
 
 bool needs_pieces(const NetworkInterface& interface) noexcept {
-    return interface.mtu_bytes + ethernet_bytes + vlan_tags_bytes > XdpSocket::usable_slot_bytes;
+    return interface.mtu_bytes + ethernet_head_bytes + vlan_tags_bytes > XdpSocket::usable_slot_bytes;
 }
 
 bool is_want_of_memory(int error_number) noexcept {
@@ -246,7 +246,7 @@ std::int32_t XdpBackend::stream_of(std::uint32_t first_slot) noexcept {
         first.payload = frame.payload;
         first.source = frame.source;
     }
-    const bool is_super_packet = first.n_frame_bytes > interface_.mtu_bytes + ethernet_bytes + vlan_tags_bytes;
+    const bool is_super_packet = first.n_frame_bytes > interface_.mtu_bytes + ethernet_head_bytes + vlan_tags_bytes;
     if (is_super_packet) return -1;
     return verdict == FrameVerdict::udp || is_beginning ? stream_of_port_[frame.destination_port] : -1;
 }

@@ -21,7 +21,7 @@ constexpr std::uint32_t piece_continues = 1 << 0;
 constexpr int frames_per_poll = 64;               // as many as a receive() takes
 constexpr std::uint32_t completion_entries = 64;  // for sending, which nobody does here; but the kernel asks for it
 
-[[noreturn]] void fail(const char* action, int error_number) {
+[[noreturn]] void fail_by_xdp(const char* action, int error_number) {
     switch (error_number) {
         case EPERM:
         case EACCES:
@@ -40,8 +40,8 @@ constexpr std::uint32_t completion_entries = 64;  // for sending, which nobody d
 }
 
 template <typename T>
-void set(int socket, int option, const T& value, const char* action) {
-    if (setsockopt(socket, SOL_XDP, option, &value, sizeof value) != 0) fail(action, errno);
+void set_xdp(int socket, int option, const T& value, const char* action) {
+    if (setsockopt(socket, SOL_XDP, option, &value, sizeof value) != 0) fail_by_xdp(action, errno);
 }
 
 std::uint32_t load_acquire(std::uint32_t* at) noexcept {
@@ -56,16 +56,16 @@ void store_release(std::uint32_t* at, std::uint32_t value) noexcept {
 
 XdpSocket::XdpSocket(const XdpSocketConfig& config, std::span<std::byte> memory)
     : socket_(socket(AF_XDP, SOCK_RAW | SOCK_CLOEXEC, 0)) {
-    if (descriptor() < 0) fail("cannot open an AF_XDP socket", errno);
+    if (descriptor() < 0) fail_by_xdp("cannot open an AF_XDP socket", errno);
     const auto n_slots = static_cast<std::uint32_t>(memory.size() / slot_bytes);
     xdp_umem_reg registration{};
     registration.addr = reinterpret_cast<std::uintptr_t>(memory.data());
     registration.len = memory.size();
     registration.chunk_size = slot_bytes;
-    set(descriptor(), XDP_UMEM_REG, registration, "cannot share memory with an AF_XDP socket");
-    set(descriptor(), XDP_UMEM_FILL_RING, n_slots, "cannot make an AF_XDP ring");
-    set(descriptor(), XDP_UMEM_COMPLETION_RING, completion_entries, "cannot make an AF_XDP ring");
-    set(descriptor(), XDP_RX_RING, n_slots, "cannot make an AF_XDP ring");
+    set_xdp(descriptor(), XDP_UMEM_REG, registration, "cannot share memory with an AF_XDP socket");
+    set_xdp(descriptor(), XDP_UMEM_FILL_RING, n_slots, "cannot make an AF_XDP ring");
+    set_xdp(descriptor(), XDP_UMEM_COMPLETION_RING, completion_entries, "cannot make an AF_XDP ring");
+    set_xdp(descriptor(), XDP_RX_RING, n_slots, "cannot make an AF_XDP ring");
     map_rings(n_slots);
     for (std::uint64_t slot = 0; slot < n_slots; ++slot) give_back(slot * slot_bytes);
     publish_given_back();
@@ -84,7 +84,7 @@ XdpSocket::XdpSocket(const XdpSocketConfig& config, std::span<std::byte> memory)
 /// The kernel frees the queue of a socket that was closed in its own time: "busy" is believed after half a second.
 void XdpSocket::bind_to(const sockaddr_xdp& where) {
     for (int n_tries = 1; bind(descriptor(), reinterpret_cast<const sockaddr*>(&where), sizeof where) != 0; ++n_tries) {
-        if (errno != EBUSY || n_tries == 50) fail("cannot bind an AF_XDP socket", errno);
+        if (errno != EBUSY || n_tries == 50) fail_by_xdp("cannot bind an AF_XDP socket", errno);
         std::this_thread::sleep_for(std::chrono::milliseconds(10));
     }
 }
@@ -93,7 +93,7 @@ void XdpSocket::map_rings(std::uint32_t n_entries) {
     xdp_mmap_offsets offsets{};
     socklen_t length = sizeof offsets;
     if (getsockopt(descriptor(), SOL_XDP, XDP_MMAP_OFFSETS, &offsets, &length) != 0 || length != sizeof offsets)
-        fail("cannot ask for the AF_XDP rings", errno);
+        fail_by_xdp("cannot ask for the AF_XDP rings", errno);
     fill_ = map_ring(offsets.fr, XDP_UMEM_PGOFF_FILL_RING, n_entries, sizeof(std::uint64_t));
     receive_ = map_ring(offsets.rx, XDP_PGOFF_RX_RING, n_entries, sizeof(xdp_desc));
 }
@@ -101,7 +101,7 @@ void XdpSocket::map_rings(std::uint32_t n_entries) {
 XdpSocket::Ring XdpSocket::map_ring(const xdp_ring_offset& offsets, std::uint64_t page_offset, std::uint32_t n_entries,
                                     std::size_t entry_bytes) {
     SharedMapping mapped(descriptor(), page_offset, offsets.desc + n_entries * entry_bytes);
-    if (!mapped.mapped()) fail("cannot map an AF_XDP ring", errno);
+    if (!mapped.mapped()) fail_by_xdp("cannot map an AF_XDP ring", errno);
     std::byte* const begin = mapped.begin();
     return {.mapped = std::move(mapped),
             .producer = reinterpret_cast<std::uint32_t*>(begin + offsets.producer),

@@ -19,7 +19,7 @@ using wire::store_le;
 
 constexpr std::array file_magic{'M', 'E', 'P', 'F', 'I', 'L', 'E', '1'};
 constexpr std::uint32_t record_magic = 0x3152504d;  // "MPR1"
-constexpr std::size_t file_header_bytes = 32, record_header_bytes = 48, checksum_offset = 40, unit = 8;
+constexpr std::size_t file_header_bytes = 32, record_header_bytes = 48, record_checksum_offset = 40, unit = 8;
 constexpr std::array<std::byte, unit> padding{};
 
 std::array<std::byte, file_header_bytes> file_header(const MepWriterConfig& config) noexcept {
@@ -94,7 +94,7 @@ void MepWriter::fill_head(const exchange::MepView& mep) noexcept {
     store_le(at + 24, static_cast<std::uint64_t>(mep.built_ns));
     store_le(at + 32, static_cast<std::uint64_t>(length_bytes));
     store_le(at + 44, mep.n_events);
-    store_le(at + checksum_offset, wire::crc32c(head_));  // of all of head_, with 0 here
+    store_le(at + record_checksum_offset, wire::crc32c(head_));  // of all of head_, with 0 here
 }
 
 void MepWriter::fill_pieces(const exchange::MepView& mep) noexcept {

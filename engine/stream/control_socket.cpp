@@ -45,7 +45,7 @@ SocketName name_of(const std::string& address) {
     return socket;
 }
 
-Descriptor make_socket() {
+Descriptor make_unix_socket() {
     Descriptor made(socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC | SOCK_NONBLOCK, 0));
     if (!made.open()) throw SystemError("cannot make a unix socket", errno, "Raise the limit of open files: ulimit -n");
     return made;
@@ -66,7 +66,7 @@ bool wait_readable(int descriptor, Nanoseconds deadline_ns) noexcept {
 }
 
 bool somebody_listens(const SocketName& name) {
-    const Descriptor probe = make_socket();
+    const Descriptor probe = make_unix_socket();
     return connect(probe.number(), name.get(), name.n_bytes) == 0 || errno == EAGAIN;
 }
 
@@ -106,7 +106,7 @@ void take_attached(msghdr& message, Attached& attached) {
 
 Descriptor listen_at(const std::string& address) {
     const SocketName name = name_of(address);
-    Descriptor listening = make_socket();
+    Descriptor listening = make_unix_socket();
     int error = bind(listening.number(), name.get(), name.n_bytes) == 0 ? 0 : errno;
     if (error == EADDRINUSE && is_left_over(address, name)) {
         unlink(address.c_str());
@@ -128,7 +128,7 @@ void let_users_knock(const std::string& address) {
 Descriptor connect_to(const std::string& address, Nanoseconds deadline_ns) {
     const SocketName name = name_of(address);
     for (;;) {
-        Descriptor made = make_socket();
+        Descriptor made = make_unix_socket();
         if (connect(made.number(), name.get(), name.n_bytes) == 0) {
             ask_for_credentials(made);
             return made;

@@ -23,7 +23,7 @@ constexpr Nanoseconds look_for_ends_ns = 1'000'000;
 constexpr Nanoseconds last_words_ns = 200'000'000;
 constexpr int turns_per_clock = 16;
 
-Nanoseconds now_ns() noexcept {
+Nanoseconds clock_ns() noexcept {
     return SystemClock::instance().monotonic_ns();
 }
 
@@ -113,14 +113,14 @@ Hands Courier::start(std::shared_ptr<Courier> self, Descriptor control) {
 
 // --- The courier's thread. Hot path: no allocation, no lock, no log, no throw.
 void Courier::run() noexcept {
-    Nanoseconds idle_since_ns = now_ns(), looked_ns = 0;
+    Nanoseconds idle_since_ns = clock_ns(), looked_ns = 0;
     for (int n_turns = 0; !over(); ++n_turns) {
         const bool moved = carry();
         if (!moved && n_turns % turns_per_clock != 0) {
             pause_processor();
             continue;
         }
-        const Nanoseconds time_ns = now_ns();
+        const Nanoseconds time_ns = clock_ns();
         if (moved) idle_since_ns = time_ns;
         if (time_ns - looked_ns >= look_for_ends_ns) {
             looked_ns = time_ns;
@@ -221,7 +221,7 @@ void Courier::on_signal(fabric::Peer, std::uint64_t bits) noexcept {
 
 /// A word from the peer: the program's end checks each index before using it. Repeats as long as words arrive.
 void Courier::take(std::optional<FabricSignal> signal) noexcept {
-    if (peer_hung_up_ns_ != 0) peer_hung_up_ns_ = now_ns();
+    if (peer_hung_up_ns_ != 0) peer_hung_up_ns_ = clock_ns();
     if (!signal) {
         peer_gone_ = true;
         return;
@@ -257,9 +257,9 @@ void Courier::on_peer(fabric::Peer, fabric::PeerState state) noexcept {
 }
 
 void Courier::look_for_ends() noexcept {
-    if (peer_hung_up_ns_ == 0 && hung_up(control_)) peer_hung_up_ns_ = now_ns();
+    if (peer_hung_up_ns_ == 0 && hung_up(control_)) peer_hung_up_ns_ = clock_ns();
     if (program_left_ns_ == 0 && !own_line_->peer_alive()) {
-        program_left_ns_ = now_ns();
+        program_left_ns_ = clock_ns();
         abandoned_ = (from_program_ != nullptr && !from_program_->peer_ended()) ||
                      (to_program_ != nullptr && !to_program_->peer_closed());
     }
@@ -271,8 +271,8 @@ bool Courier::all_is_said() noexcept {
 
 bool Courier::over() noexcept {
     if (peer_gone_ || abandoned_) return true;
-    if (peer_hung_up_ns_ != 0 && now_ns() - peer_hung_up_ns_ >= last_words_ns) return true;
-    return program_left_ns_ != 0 && (all_is_said() || now_ns() - program_left_ns_ >= config_.peer_timeout_ns);
+    if (peer_hung_up_ns_ != 0 && clock_ns() - peer_hung_up_ns_ >= last_words_ns) return true;
+    return program_left_ns_ != 0 && (all_is_said() || clock_ns() - program_left_ns_ >= config_.peer_timeout_ns);
 }
 
 /// Woken by the program's bells, by the fabric, or by the end of either side.

@@ -32,7 +32,7 @@ struct Hello {
 static_assert(sizeof(Hello) == 64);
 
 template <typename T>
-std::span<std::byte> bytes_of(T& packet) noexcept {
+std::span<std::byte> packet_bytes(T& packet) noexcept {
     return std::as_writable_bytes(std::span(&packet, 1));
 }
 
@@ -45,10 +45,10 @@ SharedRing make_own_ring(const StreamConfig& config) {
 bool say_hello(const Descriptor& socket, const StreamConfig& config, const SharedRing& own) {
     Hello hello;
     hello.flags = flags_of(config.direction);
-    if (own == nullptr) return send_packet(socket, bytes_of(hello), {});
+    if (own == nullptr) return send_packet(socket, packet_bytes(hello), {});
     hello.ring_bytes = config.ring_bytes;
     const std::array numbers{own->descriptor()};
-    return send_packet(socket, bytes_of(hello), numbers);
+    return send_packet(socket, packet_bytes(hello), numbers);
 }
 
 void expect(PacketStatus status) {
@@ -59,7 +59,7 @@ void expect(PacketStatus status) {
 
 Hello hear_hello(const Descriptor& socket, Attached& attached, Nanoseconds deadline_ns) {
     Hello hello;
-    expect(receive_packet(socket, bytes_of(hello), attached, deadline_ns));
+    expect(receive_packet(socket, packet_bytes(hello), attached, deadline_ns));
     if (hello.magic != hello_magic) throw Refused{Refusal::malformed, "the other side's hello is not ours"};
     if (hello.version != hello_version)
         throw Refused{Refusal::version,
@@ -102,11 +102,11 @@ Descriptor watch_process(const Attached& hello) {
 void agree(const Descriptor& socket, Refusal ours, const Attached& hello, Nanoseconds deadline_ns) {
     Verdict verdict;
     verdict.refusal = static_cast<std::uint64_t>(ours);
-    const bool sent = send_packet(socket, bytes_of(verdict), {});
+    const bool sent = send_packet(socket, packet_bytes(verdict), {});
     if (ours != Refusal::none) return;
     if (!sent) throw Refused{Refusal::gone, "the other side has gone"};
     Attached attached;
-    expect(receive_packet(socket, bytes_of(verdict), attached, deadline_ns));
+    expect(receive_packet(socket, packet_bytes(verdict), attached, deadline_ns));
     if (verdict.magic != hello_magic) throw Refused{Refusal::malformed, "the other side's verdict is not ours"};
     if (attached.process != hello.process)
         throw Refused{Refusal::malformed, "the other side's hello and verdict are of two processes"};

@@ -18,9 +18,9 @@
 namespace anello::stream {
 namespace {
 
-constexpr int backlog = 1024;
+constexpr int tcp_backlog = 1024;
 constexpr int defer_seconds = 3600;  ///< cut by the kernel to what it can count
-constexpr auto retry_after = std::chrono::milliseconds(5);
+constexpr auto try_again_after = std::chrono::milliseconds(5);
 const std::string scheme_end = "://";
 
 [[noreturn]] void refuse(const std::string& text) {
@@ -37,7 +37,7 @@ fabric::Transport transport_of(const std::string& scheme, const std::string& tex
     refuse(text);
 }
 
-Descriptor make_socket() {
+Descriptor make_tcp_socket() {
     Descriptor made(socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0));
     if (!made.open()) throw SystemError("cannot make a socket", errno, "Raise the limit of open files: ulimit -n");
     return made;
@@ -88,12 +88,12 @@ bool is_loopback(const StreamAddress& address) noexcept {
 }
 
 Descriptor listen_on(StreamAddress& address) {
-    Descriptor listening = make_socket();
+    Descriptor listening = make_tcp_socket();
     const int one = 1;  // a restarted program finds its port again, while old connections linger
     setsockopt(listening.number(), SOL_SOCKET, SO_REUSEADDR, &one, sizeof one);
     const sockaddr_in name = fabric::make_socket_address(address.ipv4, address.port);
     if (bind(listening.number(), reinterpret_cast<const sockaddr*>(&name), sizeof name) != 0 ||
-        listen(listening.number(), backlog) != 0)
+        listen(listening.number(), tcp_backlog) != 0)
         throw SystemError(fmt::format("cannot listen at {}", to_text(address)), errno,
                           "Choose another port (0: any free one), or an address that this machine has");
     // Peers speak first, and accept() handles one after the other: silent connections stay in the kernel.
@@ -105,7 +105,7 @@ Descriptor listen_on(StreamAddress& address) {
 Descriptor connect_to(const StreamAddress& address, Nanoseconds deadline_ns) {
     const sockaddr_in name = fabric::make_socket_address(address.ipv4, address.port);
     for (;;) {
-        Descriptor made = make_socket();
+        Descriptor made = make_tcp_socket();
         int error = connect(made.number(), reinterpret_cast<const sockaddr*>(&name), sizeof name) == 0 ? 0 : errno;
         if (error == EINPROGRESS) error = finish_connecting(made, deadline_ns);
         if (error == 0) {
@@ -117,7 +117,7 @@ Descriptor connect_to(const StreamAddress& address, Nanoseconds deadline_ns) {
         if (!may_come || SystemClock::instance().monotonic_ns() >= deadline_ns)
             throw SystemError(fmt::format("cannot connect to {}", to_text(address)), error,
                               "Start the side that listens there, or check its address");
-        std::this_thread::sleep_for(retry_after);
+        std::this_thread::sleep_for(try_again_after);
     }
 }
 

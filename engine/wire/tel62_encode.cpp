@@ -9,7 +9,7 @@
 namespace anello::wire::tel62 {
 namespace {
 
-constexpr std::size_t word_bytes = 4;
+constexpr std::size_t encoded_word_bytes = 4;
 constexpr std::uint32_t fpga_channels = channels_per_board / n_fpgas;
 
 std::uint32_t fpga_of(const Hit& hit) noexcept {
@@ -29,10 +29,10 @@ class WordSink {
         return index;
     }
     void set(std::size_t index, std::uint32_t word) noexcept {
-        if ((index + 1) * word_bytes <= to_.size()) store_le(to_.data() + index * word_bytes, word);
+        if ((index + 1) * encoded_word_bytes <= to_.size()) store_le(to_.data() + index * encoded_word_bytes, word);
     }
     std::size_t n_words() const noexcept { return n_words_; }
-    bool overflowed() const noexcept { return n_words_ * word_bytes > to_.size(); }
+    bool overflowed() const noexcept { return n_words_ * encoded_word_bytes > to_.size(); }
 
   private:
     std::span<std::byte> to_;
@@ -79,7 +79,7 @@ std::size_t encode(std::span<std::byte> to, const BoardHeader& header, std::span
         if (n_frames > 0xff) return 0;
         sink.set(fpga_header, n_frames | fpga_header_mark | (fpga << 16));
     }
-    return sink.overflowed() ? 0 : sink.n_words() * word_bytes;
+    return sink.overflowed() ? 0 : sink.n_words() * encoded_word_bytes;
 }
 
 }  // namespace anello::wire::tel62

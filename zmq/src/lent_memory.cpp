@@ -19,7 +19,7 @@ namespace anello::zeromq {
 namespace {
 
 constexpr std::uint64_t lent_magic = stream::magic_of("ANELLENT");
-constexpr std::size_t page_bytes = 4096;
+constexpr std::size_t lent_page_bytes = 4096;
 /// Pages are taken in pieces: not the whole memory for a few messages, and no call for each of them.
 constexpr std::size_t touch_bytes = std::size_t{2} << 20;
 
@@ -33,7 +33,7 @@ bool try_take_pages(void* begin, int memory, std::size_t offset, std::size_t n_b
 
 std::size_t LentMemory::front_bytes(std::size_t size_bytes) noexcept {
     const std::size_t n_bytes = sizeof(Header) + size_bytes / cell_bytes;
-    return (n_bytes + page_bytes - 1) & ~(page_bytes - 1);
+    return (n_bytes + lent_page_bytes - 1) & ~(lent_page_bytes - 1);
 }
 
 LentMemory::LentMemory(Descriptor memory, RingShare share, void* begin, std::size_t size_bytes) noexcept

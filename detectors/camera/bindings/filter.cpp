@@ -19,11 +19,11 @@ namespace {
 
 namespace nb = nanobind;
 
-using Waveforms = nb::ndarray<const std::uint16_t, nb::ndim<4>, nb::c_contig, nb::device::cpu>;
+using ReadWaveforms = nb::ndarray<const std::uint16_t, nb::ndim<4>, nb::c_contig, nb::device::cpu>;
 using PixelArrays = std::tuple<nb::object, nb::object, nb::object>;
 
 /// waveforms: [boards, gains, pixels, samples].
-PixelArrays integrate_waveforms(const Waveforms& waveforms, std::uint32_t n_pedestal, std::uint32_t window_samples,
+PixelArrays integrate_waveforms(const ReadWaveforms& waveforms, std::uint32_t n_pedestal, std::uint32_t window_samples,
                                 std::uint32_t window_before, std::uint16_t saturation, float gain_ratio,
                                 const std::string& isa) {
     PixelIntegrator integrator({.n_boards = static_cast<std::uint32_t>(waveforms.shape(0)),

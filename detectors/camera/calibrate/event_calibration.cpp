@@ -8,24 +8,26 @@
 namespace anello::camera {
 namespace {
 
-using C = CalibrateConfig;
-
 constexpr std::array calibrating{
-    Key<C>::of<&C::file>("file",
-                         "FITS file of the camera's baselines and spikes, as anello calibrate makes one, relative to "
-                         "where the run starts; empty: samples stay as boards send them."),
-    Key<C>::of<&C::time_lapse_file>(
+    Key<CalibrateConfig>::of<&CalibrateConfig::file>(
+        "file",
+        "FITS file of the camera's baselines and spikes, as anello calibrate makes one, relative to "
+        "where the run starts; empty: samples stay as boards send them."),
+    Key<CalibrateConfig>::of<&CalibrateConfig::time_lapse_file>(
         "time_lapse_file",
         "FITS file of the time lapse of DRS4 cells; empty: what `file` says of it, else the first LST's at 20 degC."),
-    Key<C>::of<&C::time_lapse>("time_lapse", "Correct DRS4 cells for the time since they were last read."),
-    Key<C>::of<&C::spikes>("spikes", "Correct spikes of DRS4 chips, where `file` has their heights."),
-    Key<C>::of<&C::gain_threshold>(
+    Key<CalibrateConfig>::of<&CalibrateConfig::time_lapse>(
+        "time_lapse", "Correct DRS4 cells for the time since they were last read."),
+    Key<CalibrateConfig>::of<&CalibrateConfig::spikes>("spikes",
+                                                       "Correct spikes of DRS4 chips, where `file` has their heights."),
+    Key<CalibrateConfig>::of<&CalibrateConfig::gain_threshold>(
         "gain_threshold", {0, 65535},
         "Counts above the baseline beyond which a pixel's low gain goes on in place of its high one, in counts of the "
         "high gain; 3500 is usual. 0: both gains go on."),
-    Key<C>::of<&C::flatfield>("flatfield",
-                              "Multiply samples so that all pixels answer alike, as `file` says. Of two gains one must "
-                              "be chosen by gain_threshold."),
+    Key<CalibrateConfig>::of<&CalibrateConfig::flatfield>(
+        "flatfield",
+        "Multiply samples so that all pixels answer alike, as `file` says. Of two gains one must "
+        "be chosen by gain_threshold."),
 };
 
 std::size_t board_bytes(const CalibratedShape& shape) noexcept {

@@ -8,30 +8,31 @@
 namespace anello::camera {
 namespace {
 
-using C = CameraNodeConfig;
 using O = CameraOutletConfig;
-using K = Key<O>;
 
 constexpr std::array groups{
-    Key<C>::of<&C::n_groups>("groups", {1, max_camera_groups},
-                             "Number of builders that share the boards, each with its own ports and thread."),
+    Key<CameraNodeConfig>::of<&CameraNodeConfig::n_groups>(
+        "groups", {1, max_camera_groups},
+        "Number of builders that share the boards, each with its own ports and thread."),
 };
 
 constexpr std::array sending{
-    K::of<&O::file>("file", "HDF5 file, relative to the report directory; empty: none."),
-    K::of<&O::file_format>("file_format",
-                           "How the file holds what boards sent. table: arrays, for h5py and all that reads HDF5; "
-                           "records: bytes that Anello reads, smaller."),
-    K::of<in<&O::rules, &store::FileRules::max_bytes>>(
+    Key<O>::of<&O::file>("file", "HDF5 file, relative to the report directory; empty: none."),
+    Key<O>::of<&O::file_format>("file_format",
+                                "How the file holds what boards sent. table: arrays, for h5py and all that reads HDF5; "
+                                "records: bytes that Anello reads, smaller."),
+    Key<O>::of<in<&O::rules, &store::FileRules::max_bytes>>(
         "max_file_bytes", {0, 1e15}, "A new file (-0001, -0002 ...) once one has so many bytes; 0: one file."),
-    K::of<in<&O::stream, &CameraStreamConfig::host>>("tcp_host", "Host that receives the event stream; empty: none."),
-    K::of<in<&O::stream, &CameraStreamConfig::port>>("tcp_port", "Its TCP port."),
+    Key<O>::of<in<&O::stream, &CameraStreamConfig::host>>("tcp_host",
+                                                          "Host that receives the event stream; empty: none."),
+    Key<O>::of<in<&O::stream, &CameraStreamConfig::port>>("tcp_port", "Its TCP port."),
 };
 
 constexpr std::array publishing{
-    K::of<&O::published>("what",
-                         "What is published of each kept event. event: waveforms, and charges where there are pixels; "
-                         "pixels: charges without waveforms."),
+    Key<O>::of<&O::published>(
+        "what",
+        "What is published of each kept event. event: waveforms, and charges where there are pixels; "
+        "pixels: charges without waveforms."),
 };
 
 constexpr std::array listening{

@@ -11,6 +11,8 @@
 namespace anello::camera {
 namespace {
 
+namespace builder_table {
+
 using C = CameraBuilderConfig;
 using K = Key<C>;
 
@@ -30,6 +32,8 @@ constexpr std::array keys{
                         "The kernel writes a fragment directly into its slot if the next one can be predicted; needs "
                         "receive.gro = false."),
 };
+
+}  // namespace builder_table
 
 void require(bool holds, const char* field, const char* rule, const std::string& given, const char* remedy) {
     if (!holds) throw ConfigError(field, rule, given, remedy);
@@ -52,7 +56,7 @@ BoardRange boards_of_group(std::uint32_t n_boards, std::uint32_t n_groups, std::
 }
 
 constinit const Keys<CameraBuilderConfig> camera_builder_keys{
-    "camera_build", "Fragments of all boards into camera events, by event number.", keys};
+    "camera_build", "Fragments of all boards into camera events, by event number.", builder_table::keys};
 
 void CameraBuilderConfig::validate() const {
     camera_builder_keys.check(*this);

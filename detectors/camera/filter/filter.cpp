@@ -13,6 +13,8 @@
 namespace anello::camera {
 namespace {
 
+namespace filter_table {
+
 using C = FilterConfig;
 using K = Key<C>;
 
@@ -39,6 +41,8 @@ constexpr std::array keys{
                          "that filters; -1: one for each core."),
 };
 
+}  // namespace filter_table
+
 const FilterConfig& validated(const FilterConfig& config) {
     config.validate();
     return config;
@@ -59,7 +63,8 @@ constexpr std::array<FilterCounter, 7> counter_of{FilterCounter::rejected_no_sig
 
 constinit const Keys<FilterConfig> filter_keys{
     "camera_filter",
-    "The second filter: which events are handed on. Charges are sums of samples above the baseline, in counts.", keys};
+    "The second filter: which events are handed on. Charges are sums of samples above the baseline, in counts.",
+    filter_table::keys};
 
 void FilterConfig::validate() const {
     filter_keys.check(*this);

@@ -29,10 +29,11 @@ std::vector<CompressionConfig> candidates_of(const CompressionConfig& config) {
     return candidates;
 }
 
-std::string words(const CompressionConfig& steps) {
-    if (steps.level == 0) return "not compressed";
-    return fmt::format("zstd {}{}{}", steps.level, steps.difference ? ", differences" : "",
-                       steps.shuffle == Shuffle::none ? "" : fmt::format(", shuffled by {}s", word_of(steps.shuffle)));
+std::string words(const CompressionConfig& config) {
+    if (config.level == 0) return "not compressed";
+    return fmt::format(
+        "zstd {}{}{}", config.level, config.difference ? ", differences" : "",
+        config.shuffle == Shuffle::none ? "" : fmt::format(", shuffled by {}s", word_of(config.shuffle)));
 }
 
 }  // namespace

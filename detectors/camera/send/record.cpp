@@ -120,6 +120,8 @@ const CompressionConfig& validated(const CompressionConfig& config) {
     return config;
 }
 
+namespace compression_table {
+
 using C = CompressionConfig;
 using K = Key<C>;
 constexpr std::array keys{
@@ -137,10 +139,12 @@ constexpr std::array keys{
                          "-1: one for each core."),
 };
 
+}  // namespace compression_table
+
 }  // namespace
 
-constinit const Keys<CompressionConfig> compression_keys{"camera_send",
-                                                         "What is done with the events that the filter keeps.", keys};
+constinit const Keys<CompressionConfig> compression_keys{
+    "camera_send", "What is done with the events that the filter keeps.", compression_table::keys};
 
 const char* name_of(RecordVerdict verdict) noexcept {
     switch (verdict) {

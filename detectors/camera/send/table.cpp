@@ -13,7 +13,7 @@
 namespace anello::camera {
 namespace {
 
-const CompressionConfig& validated(const CompressionConfig& config) {
+const CompressionConfig& checked(const CompressionConfig& config) {
     compression_keys.check(config);
     return config;
 }
@@ -37,7 +37,7 @@ bool TableShape::fits(const CameraWaveforms& board) const noexcept {
 }
 
 TableEncoder::TableEncoder(const CompressionConfig& config, const TableShape& shape)
-    : config_(validated(config)),
+    : config_(checked(config)),
       shape_(shape),
       waveforms_(shape.waveform_bytes()),
       shuffled_(shape.waveform_bytes()),

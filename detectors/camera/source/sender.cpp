@@ -10,8 +10,6 @@
 
 namespace anello::camera {
 
-using C = source::SourceCounter;
-
 namespace {
 
 constexpr std::uint32_t max_out_per_fragment = 3;  // itself, its duplicate, one held before
@@ -80,20 +78,20 @@ void CameraSender::add_fragment(const CameraTrigger& trigger, std::uint32_t stre
     const std::uint64_t sequence = board.totals.n_fragments++;
     board.totals.n_bytes += n_bytes;
     board.totals.next_event = trigger.event_number + 1;
-    Counters<C>& count = board.counters;
-    count.add(C::packets);
-    count.add(C::fragments);
-    count.add(C::bytes, n_bytes);
+    Counters<source::SourceCounter>& count = board.counters;
+    count.add(source::SourceCounter::packets);
+    count.add(source::SourceCounter::fragments);
+    count.add(source::SourceCounter::bytes, n_bytes);
     board.log.made.add(0, sequence, sequence + 1);
     if (is_dead(board, trigger.index)) {
-        count.add(C::packets_dead_board);
-        count.add(C::fragments_dead_board);
+        count.add(source::SourceCounter::packets_dead_board);
+        count.add(source::SourceCounter::fragments_dead_board);
         board.log.withhold(0, sequence, sequence + 1, source::Withheld::board_dead);
         return;
     }
     if (fault == source::Fault::loss) {
-        count.add(C::packets_lost_injected);
-        count.add(C::fragments_lost_injected);
+        count.add(source::SourceCounter::packets_lost_injected);
+        count.add(source::SourceCounter::fragments_lost_injected);
         board.log.withhold(0, sequence, sequence + 1, source::Withheld::lost_on_purpose);
         return;
     }
@@ -133,12 +131,12 @@ std::uint32_t CameraSender::write_first_cells(const CameraTrigger& trigger, std:
 
 void CameraSender::put_out_with(source::Fault fault, std::uint32_t stream, std::span<std::byte> datagram) noexcept {
     Board& board = boards_[stream];
-    Counters<C>& count = board.counters;
+    Counters<source::SourceCounter>& count = board.counters;
     const std::uint64_t number = board.totals.n_fragments - 1;
     if (fault == source::Fault::reorder && board.held_slot == no_slot) {
         board.held_slot = copy(datagram);
         board.held_number = number;
-        count.add(C::packets_reordered_injected);
+        count.add(source::SourceCounter::packets_reordered_injected);
         return;
     }
     if (fault == source::Fault::corrupt) {
@@ -146,21 +144,21 @@ void CameraSender::put_out_with(source::Fault fault, std::uint32_t stream, std::
         datagram = copies_.packet(slot);
         board.faults.corrupt(datagram);
         done_.push_back(slot);
-        count.add(C::packets_corrupted_injected);
-        count.add(C::fragments_corrupted_injected);
+        count.add(source::SourceCounter::packets_corrupted_injected);
+        count.add(source::SourceCounter::fragments_corrupted_injected);
         board.log.withhold(0, number, number + 1, source::Withheld::corrupted_on_purpose);
     }
     if (fault == source::Fault::truncate) {
         datagram = datagram.first(board.faults.truncated_length(datagram.size()));
-        count.add(C::packets_truncated_injected);
-        count.add(C::fragments_truncated_injected);
+        count.add(source::SourceCounter::packets_truncated_injected);
+        count.add(source::SourceCounter::fragments_truncated_injected);
         board.log.withhold(0, number, number + 1, source::Withheld::truncated_on_purpose);
     }
     put_out(datagram, stream, number, 1);
     if (fault == source::Fault::duplicate) {
         put_out(datagram, stream, number, 1);
-        count.add(C::packets_duplicated_injected);
-        count.add(C::fragments_duplicated_injected);
+        count.add(source::SourceCounter::packets_duplicated_injected);
+        count.add(source::SourceCounter::fragments_duplicated_injected);
     }
     release_held(stream);
 }
@@ -194,7 +192,7 @@ void CameraSender::send_markers(std::uint8_t flag, const CameraTrigger& next_tri
         constexpr std::size_t marker_bytes = wire::camera::header_bytes + wire::camera::totals_bytes;
         const auto marker = std::span(markers_).subspan(stream * marker_bytes, marker_bytes);
         wire::camera::write_marker(marker, header, board.totals);
-        board.counters.add(C::burst_markers);
+        board.counters.add(source::SourceCounter::burst_markers);
         put_out(marker, stream, 0, 0);
     }
     flush();

@@ -12,7 +12,7 @@ namespace {
 
 constexpr std::uint64_t times_stream = 0xca71e5;
 
-const CameraSourceConfig& validated(const CameraSourceConfig& config) {
+const CameraSourceConfig& checked(const CameraSourceConfig& config) {
     config.validate();
     return config;
 }
@@ -21,7 +21,7 @@ const CameraSourceConfig& validated(const CameraSourceConfig& config) {
 
 CameraSource::CameraSource(const CameraSourceConfig& config, CameraPool& pool, source::PacketSink& sink,
                            const Clock& clock, CounterPage& page)
-    : config_(validated(config)),
+    : config_(checked(config)),
       pool_(pool),
       clock_(clock),
       counters_(page.add_block<source::GeneratorCounter>("source")),

@@ -8,7 +8,7 @@
 #include "camera/tests/rig.hpp"
 #include "core/errors.hpp"
 
-namespace anello::camera {
+namespace anello::camera::builder_test {
 namespace {
 
 using test::Bytes;
@@ -521,4 +521,4 @@ TEST(CameraBuilder, WrongConfigurationsNameThemselves) {
 }
 
 }  // namespace
-}  // namespace anello::camera
+}  // namespace anello::camera::builder_test

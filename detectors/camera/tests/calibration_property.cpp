@@ -9,7 +9,7 @@
 #include "camera/calibrate/calibration.hpp"
 #include "source/random.hpp"
 
-namespace anello::camera {
+namespace anello::camera::calibration_property {
 namespace {
 
 CalibratedShape any_shape() {
@@ -95,4 +95,4 @@ RC_GTEST_PROP(CameraCalibrationProperty, AFirstEventIsItsSamplesLessTheirBaselin
 }
 
 }  // namespace
-}  // namespace anello::camera
+}  // namespace anello::camera::calibration_property

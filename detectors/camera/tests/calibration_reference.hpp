@@ -9,7 +9,7 @@
 
 #include "camera/calibrate/calibration.hpp"
 
-namespace anello::test {
+namespace anello::camera::test {
 
 /// Corrections of one board, sample by sample in double precision, as the text of ctapipe_io_lst describes them.
 class ReferenceBoard {
@@ -78,4 +78,4 @@ class ReferenceBoard {
     std::map<std::uint32_t, std::map<std::uint32_t, double>> read_ms_;  ///< by channel, by cell
 };
 
-}  // namespace anello::test
+}  // namespace anello::camera::test

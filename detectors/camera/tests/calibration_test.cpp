@@ -14,7 +14,7 @@
 #include "core/errors.hpp"
 #include "source/random.hpp"
 
-namespace anello::camera {
+namespace anello::camera::calibration_test {
 namespace {
 
 constexpr CalibratedShape shape{.n_boards = 4, .pixels_per_board = 7, .n_gains = 2, .n_samples = 40};
@@ -452,4 +452,4 @@ TEST(EventCalibration, SaysWhatIsWrongWithAFile) {
 }
 
 }  // namespace
-}  // namespace anello::camera
+}  // namespace anello::camera::calibration_test

@@ -11,7 +11,7 @@
 #include "wire/camera.hpp"
 
 /// Camera events made by hand, as the builder would leave them in event memory.
-namespace anello::test {
+namespace anello::camera::test {
 
 struct CameraLayout {
     std::uint32_t n_boards = 265;
@@ -147,4 +147,4 @@ void fill_waveforms(CameraEvent& event, source::Random& random, double noise_cou
         }
 }
 
-}  // namespace anello::test
+}  // namespace anello::camera::test

@@ -10,8 +10,8 @@
 
 namespace anello::camera::test {
 
-/// A small camera: 12 boards, each with a port of its own.
-inline CameraSourceConfig small_camera() {
+/// Of a small camera: 12 boards, each with a port of its own.
+inline CameraSourceConfig small_source() {
     CameraSourceConfig config;
     config.shape = {.n_boards = 12, .n_pixels = 7, .n_gains = 2, .n_samples = 20};
     config.ports.clear();

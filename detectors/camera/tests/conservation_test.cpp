@@ -8,7 +8,8 @@
 
 #include "camera/tests/capture.hpp"
 
-using namespace anello::camera;
+namespace anello::camera::conservation_test {
+
 using namespace anello::source;
 using namespace anello::camera::test;
 using namespace anello::source::test;
@@ -98,3 +99,4 @@ TEST(CameraSourceProperty, PayloadsAreThoseOfTheEventWhateverTheFaults) {
 }
 
 }  // namespace
+}  // namespace anello::camera::conservation_test

@@ -11,7 +11,7 @@
 #include "camera/tests/camera_event.hpp"
 #include "core/errors.hpp"
 
-namespace anello::camera {
+namespace anello::camera::encoding_test {
 namespace {
 
 constexpr test::CameraLayout layout{.n_boards = 12, .boards_per_group = 5};
@@ -106,4 +106,4 @@ TEST(CameraEncoding, RefusesWhatTheEncoderRefuses) {
 }
 
 }  // namespace
-}  // namespace anello::camera
+}  // namespace anello::camera::encoding_test

@@ -7,7 +7,7 @@
 #include "core/errors.hpp"
 #include "pipeline/exchange_node.hpp"
 
-namespace anello::camera {
+namespace anello::camera::farm_node_test {
 namespace {
 
 using namespace whole_chain;
@@ -55,4 +55,4 @@ TEST(CameraFarm, RefusesMorePortsThanBoardsOrNone) {
 }
 
 }  // namespace
-}  // namespace anello::camera
+}  // namespace anello::camera::farm_node_test

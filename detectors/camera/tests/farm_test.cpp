@@ -12,7 +12,7 @@
 #include "core/errors.hpp"
 #include "wire/camera_pattern.hpp"
 
-namespace anello::camera {
+namespace anello::camera::farm_test {
 namespace {
 
 using Bytes = std::vector<std::byte>;
@@ -293,4 +293,4 @@ TEST(CameraFarm, RefusesWhatItHasNoRoomFor) {
 }
 
 }  // namespace
-}  // namespace anello::camera
+}  // namespace anello::camera::farm_test

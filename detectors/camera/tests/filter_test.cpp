@@ -8,7 +8,7 @@
 #include "camera/tests/camera_event.hpp"
 #include "core/errors.hpp"
 
-namespace anello::camera {
+namespace anello::camera::filter_test {
 namespace {
 
 constexpr test::CameraLayout layout{.n_boards = 19, .boards_per_group = 19};
@@ -204,4 +204,4 @@ TEST_F(Camera, RefusesWhatCannotBeMeant) {
 }
 
 }  // namespace
-}  // namespace anello::camera
+}  // namespace anello::camera::filter_test

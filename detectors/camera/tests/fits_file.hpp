@@ -11,7 +11,7 @@
 #include <string>
 #include <vector>
 
-namespace anello::test {
+namespace anello::camera::test {
 
 struct FitsArray {
     std::string name;
@@ -65,4 +65,4 @@ class FitsFile {
     std::string path;
 };
 
-}  // namespace anello::test
+}  // namespace anello::camera::test

@@ -14,7 +14,7 @@
 
 #include "core/errors.hpp"
 
-namespace anello::camera {
+namespace anello::camera::geometry_test {
 namespace {
 
 double distance_mm(const CameraGeometry& camera, std::uint32_t a, std::uint32_t b) {
@@ -167,4 +167,4 @@ TEST_F(PixelsFile, NoneIsTheMadeUpCamera) {
 }
 
 }  // namespace
-}  // namespace anello::camera
+}  // namespace anello::camera::geometry_test

@@ -10,7 +10,7 @@
 #include "camera/events/copy.hpp"
 #include "core/copy_ahead.hpp"
 
-namespace anello::camera {
+namespace anello::camera::intake_choice_test {
 namespace {
 
 Nanoseconds cpu_ns = 1000;
@@ -202,4 +202,4 @@ TEST(CameraIntakeChoice, OneThatIsConfiguredStays) {
 }
 
 }  // namespace
-}  // namespace anello::camera
+}  // namespace anello::camera::intake_choice_test

@@ -9,7 +9,7 @@
 #include "camera/tests/rig.hpp"
 #include "core/errors.hpp"
 
-namespace anello::camera {
+namespace anello::camera::intake_test {
 namespace {
 
 using receive::PortCounter;
@@ -196,4 +196,4 @@ TEST(CameraIntake, ImpossibleConfigurationsAreRefused) {
 }
 
 }  // namespace
-}  // namespace anello::camera
+}  // namespace anello::camera::intake_test

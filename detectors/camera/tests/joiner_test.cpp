@@ -8,7 +8,7 @@
 #include "camera/tests/rig.hpp"
 #include "core/errors.hpp"
 
-namespace anello::camera {
+namespace anello::camera::joiner_test {
 namespace {
 
 using test::Bytes;
@@ -274,4 +274,4 @@ TEST(CameraJoiner, GroupsThatAreNotTheCameraAreRefused) {
 }
 
 }  // namespace
-}  // namespace anello::camera
+}  // namespace anello::camera::joiner_test

@@ -13,7 +13,7 @@
 #include "unit/receive/udp_sender.hpp"
 
 /// The same datagrams through every layout: the same events, byte for byte, and the same outcome of each datagram.
-namespace anello::camera {
+namespace anello::camera::layouts_test {
 namespace {
 
 using test::Bytes;
@@ -317,4 +317,4 @@ TEST(CameraThreads, ThreeStagesAndAConsumer) {
 }
 
 }  // namespace
-}  // namespace anello::camera
+}  // namespace anello::camera::layouts_test

@@ -7,7 +7,7 @@
 #include "camera/tests/chain.hpp"
 #include "core/errors.hpp"
 
-namespace anello::camera {
+namespace anello::camera::node_test {
 namespace {
 
 using namespace whole_chain;
@@ -116,4 +116,4 @@ TEST(CameraNode, RefusesPortsThatServeTwoGroupsOrNone) {
 }
 
 }  // namespace
-}  // namespace anello::camera
+}  // namespace anello::camera::node_test

@@ -10,7 +10,7 @@
 
 #include "camera/tests/camera_event.hpp"
 
-namespace anello::camera {
+namespace anello::camera::outlet_test {
 namespace {
 
 constexpr test::CameraLayout layout{.n_boards = 10, .boards_per_group = 10};
@@ -147,4 +147,4 @@ TEST(CameraOutlet, WhereNobodyWantsEventsNothingIsSent) {
 }
 
 }  // namespace
-}  // namespace anello::camera
+}  // namespace anello::camera::outlet_test

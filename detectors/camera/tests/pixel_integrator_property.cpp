@@ -9,7 +9,7 @@
 #include "camera/tests/pulse_reference.hpp"
 #include "source/random.hpp"
 
-namespace anello::camera {
+namespace anello::camera::pixel_integrator_property {
 namespace {
 
 IntegratorConfig any_config() {
@@ -73,4 +73,4 @@ RC_GTEST_PROP(PixelIntegratorProperty, InstructionSetsAgreeToTheBit, ()) {
 }
 
 }  // namespace
-}  // namespace anello::camera
+}  // namespace anello::camera::pixel_integrator_property

@@ -17,7 +17,7 @@
 #include "pipeline/runner.hpp"
 #include "wire/bytes.hpp"
 
-namespace anello::camera {
+namespace anello::camera::pixels_test {
 namespace {
 
 constexpr test::CameraLayout layout{.n_boards = 12, .n_samples = 40, .boards_per_group = 5};
@@ -285,4 +285,4 @@ TEST(CameraPixels, OneThreadForEachCoreIsNoneWhereThereIsOne) {
 }
 
 }  // namespace
-}  // namespace anello::camera
+}  // namespace anello::camera::pixels_test

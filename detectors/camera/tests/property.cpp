@@ -10,7 +10,7 @@
 
 /// Whatever is lost, doubled, damaged or late: every datagram has one outcome, every fragment handed on is what its
 /// board sent, events are in order and none comes twice. Rapidcheck prints the seed of a failing case.
-namespace anello::camera {
+namespace anello::camera::property {
 namespace {
 
 using test::Bytes;
@@ -256,4 +256,4 @@ RC_GTEST_PROP(CameraProperty, HostileHeadersAreAccountedFor, ()) {
 }
 
 }  // namespace
-}  // namespace anello::camera
+}  // namespace anello::camera::property

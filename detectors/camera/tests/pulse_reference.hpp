@@ -8,7 +8,7 @@
 #include "camera/filter/pixel_integrator.hpp"
 
 /// The definition of charge and peak, one sample after the other.
-namespace anello::test {
+namespace anello::camera::test {
 
 struct Pulse {
     double charge = 0;
@@ -50,4 +50,4 @@ inline PixelPulse find_pixel_pulse(std::span<const std::uint16_t> samples, std::
     return pulse;
 }
 
-}  // namespace anello::test
+}  // namespace anello::camera::test

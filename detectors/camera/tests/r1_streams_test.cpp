@@ -11,7 +11,7 @@
 #include "core/errors.hpp"
 #include "wire/bytes.hpp"
 
-namespace anello::camera {
+namespace anello::camera::r1_streams_test {
 namespace {
 
 using enum CameraStreamCounter;
@@ -155,4 +155,4 @@ TEST(R1Streams, RefusesWhatIsNoConnection) {
 }
 
 }  // namespace
-}  // namespace anello::camera
+}  // namespace anello::camera::r1_streams_test

@@ -13,7 +13,7 @@
 #include "wire/bytes.hpp"
 #include "wire/crc32c.hpp"
 
-namespace anello::camera {
+namespace anello::camera::record_test {
 namespace {
 
 constexpr test::CameraLayout layout{.n_boards = 12, .boards_per_group = 5};
@@ -208,4 +208,4 @@ TEST(CameraCompression, BitsOfOneWeightLieTogether) {
 }
 
 }  // namespace
-}  // namespace anello::camera
+}  // namespace anello::camera::record_test

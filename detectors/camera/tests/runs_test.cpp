@@ -4,7 +4,7 @@
 #include "camera/tests/rig.hpp"
 
 /// Runs: how they begin and end, and what becomes of what belongs to none.
-namespace anello::camera {
+namespace anello::camera::runs_test {
 namespace {
 
 using test::Bytes;
@@ -192,4 +192,4 @@ TEST(CameraRuns, AFloodOfRunsCannotOverfillTheConsumersRing) {
 }
 
 }  // namespace
-}  // namespace anello::camera
+}  // namespace anello::camera::runs_test

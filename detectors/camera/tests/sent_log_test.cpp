@@ -2,14 +2,15 @@
 #include "camera/tests/capture.hpp"
 #include "unit/source/sent_log_check.hpp"
 
-using namespace anello::camera;
+namespace anello::camera::sent_log_test {
+
 using namespace anello::camera::test;
 using namespace anello::source::test;
 
 namespace {
 
 TEST(CameraSentLog, NamesEveryFragment) {
-    CameraSourceConfig config = small_camera();
+    CameraSourceConfig config = small_source();
     config.n_events = 400;
     config.faults = all_faults;
     config.faults.dead_board = 5;
@@ -25,3 +26,4 @@ TEST(CameraSentLog, NamesEveryFragment) {
 }
 
 }  // namespace
+}  // namespace anello::camera::sent_log_test

@@ -11,7 +11,8 @@
 #include "wire/bytes.hpp"
 #include "wire/camera.hpp"
 
-using namespace anello::camera;
+namespace anello::camera::simulation_test {
+
 using namespace anello::source;
 
 namespace {
@@ -268,3 +269,4 @@ TEST(CameraSimulation, AnEventDoesNotDependOnTheOnesBefore) {
 }
 
 }  // namespace
+}  // namespace anello::camera::simulation_test

@@ -13,7 +13,8 @@
 #include "wire/bytes.hpp"
 #include "wire/camera_pattern.hpp"
 
-using namespace anello::camera;
+namespace anello::camera::source_test {
+
 using namespace anello::source;
 using namespace anello::camera::test;
 using namespace anello::source::test;
@@ -31,7 +32,7 @@ std::vector<std::vector<std::byte>> all_bytes(const CaptureSink& sink, std::uint
 }
 
 TEST(CameraSource, EveryBoardSendsEveryTriggerOnce) {
-    const CameraRun run(small_camera());
+    const CameraRun run(small_source());
     const CameraReceived first = receive_camera(run.sink.streams[0]);
     for (std::uint32_t board = 0; board < 12; ++board) {
         const CameraReceived received = receive_camera(run.sink.streams[board]);
@@ -54,7 +55,7 @@ TEST(CameraSource, EveryBoardSendsEveryTriggerOnce) {
 }
 
 TEST(CameraSource, MarkersAnnounceExactlyWhatWasSent) {
-    CameraSourceConfig config = small_camera();
+    CameraSourceConfig config = small_source();
     config.first_event = 0xfffffff0;
     const CameraRun run(config);
     for (std::uint32_t board = 0; board < 12; ++board) {
@@ -74,7 +75,7 @@ TEST(CameraSource, MarkersAnnounceExactlyWhatWasSent) {
 }
 
 TEST(CameraSource, EndMarkersAreSpreadOverMilliseconds) {
-    CameraSourceConfig config = small_camera();
+    CameraSourceConfig config = small_source();
     config.n_end_markers = 4;
     config.end_marker_spacing_ms = 2;
     const CameraRun run(config);
@@ -83,7 +84,7 @@ TEST(CameraSource, EndMarkersAreSpreadOverMilliseconds) {
 }
 
 TEST(CameraSource, FragmentsCarryThePoolsWaveforms) {
-    const CameraSourceConfig config = small_camera();
+    const CameraSourceConfig config = small_source();
     const CameraRun run(config);
     const auto truth = run.source.truth();
     ASSERT_EQ(truth.size(), 50U);
@@ -103,7 +104,7 @@ TEST(CameraSource, FragmentsCarryThePoolsWaveforms) {
 }
 
 TEST(CameraSource, OneSeedGivesTheSameBytes) {
-    CameraSourceConfig config = small_camera();
+    CameraSourceConfig config = small_source();
     config.faults = {.loss = 0.1, .duplicate = 0.1, .reorder = 0.1, .corrupt = 0.1, .truncate = 0.1};
     const CameraRun once(config, 10'000), again(config, 333'333);
     config.seed = 2;
@@ -126,7 +127,7 @@ TEST(CameraSource, EachFaultHappensAsOftenAsItIsAskedFor) {
                        {&FaultsConfig::truncate, "packets_truncated_injected"}};
     for (const Kind& wanted : kinds) {
         SCOPED_TRACE(wanted.counter);
-        CameraSourceConfig config = small_camera();
+        CameraSourceConfig config = small_source();
         config.faults.*wanted.share = 0.2;
         const CameraRun run(config);
         double n_wanted = 0, n_back = 0;
@@ -149,7 +150,7 @@ TEST(CameraSource, EachFaultHappensAsOftenAsItIsAskedFor) {
 }
 
 TEST(CameraSource, SeveralProcessesAreOneCamera) {
-    CameraSourceConfig config = small_camera();
+    CameraSourceConfig config = small_source();
     config.start_at_ns = 5'000'000;
     const CameraRun whole(config);
     for (std::uint32_t first = 0; first < 12; first += 5) {
@@ -162,7 +163,7 @@ TEST(CameraSource, SeveralProcessesAreOneCamera) {
 }
 
 TEST(CameraSource, WaitsForItsStartAndCountsFromIt) {
-    CameraSourceConfig config = small_camera();
+    CameraSourceConfig config = small_source();
     config.poisson = false;
     config.start_at_ns = 5'000'500;
     const CameraRun run(config, 10'000, 1'000'000);
@@ -174,7 +175,7 @@ TEST(CameraSource, WaitsForItsStartAndCountsFromIt) {
 }
 
 TEST(CameraSource, PoissonTimesHaveTheirRate) {
-    CameraSourceConfig config = small_camera();
+    CameraSourceConfig config = small_source();
     config.shape = {.n_boards = 1, .n_pixels = 1, .n_gains = 1, .n_samples = 1};
     config.ports = {6000};
     config.n_events = 20'000;
@@ -195,7 +196,7 @@ TEST(CameraSource, PoissonTimesHaveTheirRate) {
 }
 
 TEST(CameraSource, AllBoardsOfATriggerGoOutTogether) {
-    const CameraRun run(small_camera());
+    const CameraRun run(small_source());
     EXPECT_GE(run.sink.largest_batch, 12U);
     for (std::size_t i = 0; i < run.sink.streams[0].size(); ++i)
         for (std::uint32_t board = 1; board < 12; ++board)
@@ -203,7 +204,7 @@ TEST(CameraSource, AllBoardsOfATriggerGoOutTogether) {
 }
 
 TEST(CameraSource, BoardsAreSpreadWhenAsked) {
-    CameraSourceConfig config = small_camera();
+    CameraSourceConfig config = small_source();
     config.burst = false;
     config.poisson = false;
     config.spread_us = 60;  // 5 us from board to board
@@ -221,7 +222,7 @@ TEST(CameraSource, BoardsAreSpreadWhenAsked) {
 }
 
 TEST(CameraSource, SpreadBoardsDoNotOvertakeTheNextTrigger) {
-    CameraSourceConfig config = small_camera();
+    CameraSourceConfig config = small_source();
     config.burst = false;
     config.spread_us = 1e6;  // ten thousand triggers
     config.pool_events = 1;  // each place of the pool is used again at once
@@ -237,7 +238,7 @@ TEST(CameraSource, SpreadBoardsDoNotOvertakeTheNextTrigger) {
 }
 
 TEST(CameraSource, ABatchHoldsEachPlaceOfThePoolOnce) {
-    CameraSourceConfig config = small_camera();
+    CameraSourceConfig config = small_source();
     config.paced = false;
     config.pool_events = 3;
     const CameraRun run(config);
@@ -249,7 +250,7 @@ TEST(CameraSource, ABatchHoldsEachPlaceOfThePoolOnce) {
 }
 
 TEST(CameraSource, TheWholeCameraFitsOneBatch) {
-    CameraSourceConfig config = small_camera();
+    CameraSourceConfig config = small_source();
     config.shape = {};
     config.ports.assign(265, 6000);
     config.n_events = 20;
@@ -265,7 +266,7 @@ TEST(CameraSource, TheWholeCameraFitsOneBatch) {
 
 TEST(CameraSource, PatternFollowsFromTheHeaderAlone) {
     for (const std::uint32_t payload_bytes : {0U, 1U, 1000U, 8908U}) {
-        CameraSourceConfig config = small_camera();
+        CameraSourceConfig config = small_source();
         config.payload = CameraPayload::pattern;
         config.payload_bytes = payload_bytes;
         config.checksum = payload_bytes != 1000;
@@ -284,7 +285,7 @@ TEST(CameraSource, PatternFollowsFromTheHeaderAlone) {
 }
 
 TEST(CameraSource, BoardsCountersFollowTheTriggers) {
-    CameraSourceConfig config = small_camera();
+    CameraSourceConfig config = small_source();
     config.poisson = false;
     config.rate_hz = 1e9 / 1'234'567'891;
     config.first_event = 70'000;
@@ -315,7 +316,7 @@ TEST(CameraSource, BoardsCountersFollowTheTriggers) {
 
 /// From one trigger to the next all chips of all boards write the same number of cells.
 TEST(CameraSource, FirstCellsRunThroughTheRing) {
-    CameraSourceConfig config = small_camera();
+    CameraSourceConfig config = small_source();
     config.counters = anello::wire::camera::CountersKind::dragon_drs4;
     config.n_events = 50;
     const CameraRun run(config);
@@ -339,7 +340,7 @@ TEST(CameraSource, FirstCellsRunThroughTheRing) {
 }
 
 TEST(CameraSource, CalibrationEventsAreInterleavedAndTagged) {
-    CameraSourceConfig config = small_camera();
+    CameraSourceConfig config = small_source();
     config.simulation.pedestal_share = 0.25;
     config.simulation.flatfield_share = 0.125;
     config.simulation.flatfield_pe = 5;
@@ -357,7 +358,7 @@ TEST(CameraSource, CalibrationEventsAreInterleavedAndTagged) {
 }
 
 TEST(CameraSource, FarBehindItForgoesTime) {
-    CameraSourceConfig config = small_camera();
+    CameraSourceConfig config = small_source();
     config.max_behind_ms = 1;
     const CameraRun run(config, 50'000'000);  // the thread wakes up every 50 ms
     EXPECT_GT(run.source.counters()[GeneratorCounter::time_forgone_ns], 0U);
@@ -367,7 +368,7 @@ TEST(CameraSource, FarBehindItForgoesTime) {
 }
 
 TEST(CameraSource, StopEndsTheRunInOrder) {
-    CameraSourceConfig config = small_camera();
+    CameraSourceConfig config = small_source();
     config.n_events = 0;
     CaptureSink sink;
     ManualClock clock(1);
@@ -389,7 +390,7 @@ TEST(CameraSource, StopEndsTheRunInOrder) {
 }
 
 TEST(CameraSource, ADeadBoardIsSilentAndTheOthersAreNot) {
-    CameraSourceConfig config = small_camera();
+    CameraSourceConfig config = small_source();
     config.faults.dead_board = 5;
     config.faults.dead_from_event = 20;
     const CameraRun run(config);
@@ -402,7 +403,7 @@ TEST(CameraSource, ADeadBoardIsSilentAndTheOthersAreNot) {
 }
 
 TEST(CameraSource, CountsWhatTheNetworkRefuses) {
-    const CameraSourceConfig config = small_camera();
+    const CameraSourceConfig config = small_source();
     CaptureSink sink;
     sink.refuse = true;
     ManualClock clock(1);
@@ -417,7 +418,7 @@ TEST(CameraSource, CountsWhatTheNetworkRefuses) {
 }
 
 TEST(CameraSource, PortsMayBeShared) {
-    CameraSourceConfig config = small_camera();
+    CameraSourceConfig config = small_source();
     config.ports = {7000, 7001};
     config.first_board = 4;
     const auto endpoints = config.endpoints();
@@ -426,7 +427,7 @@ TEST(CameraSource, PortsMayBeShared) {
 }
 
 TEST(CameraSource, RunsOnAThread) {
-    CameraSourceConfig config = small_camera();
+    CameraSourceConfig config = small_source();
     CaptureSink sink;
     CounterPage page;
     CameraPool pool(config);
@@ -440,11 +441,11 @@ TEST(CameraSource, RunsOnAThread) {
 
 TEST(CameraSourceConfig, SaysWhatIsWrongBeforeItStarts) {
     const auto refused = [](auto change) {
-        CameraSourceConfig config = small_camera();
+        CameraSourceConfig config = small_source();
         change(config);
         EXPECT_THROW(config.validate(), anello::ConfigError);
     };
-    small_camera().validate();
+    small_source().validate();
     refused([](CameraSourceConfig& config) { config.shape.n_boards = 0; });
     refused([](CameraSourceConfig& config) { config.shape.n_gains = 3; });
     refused([](CameraSourceConfig& config) { config.shape.n_samples = 400; });
@@ -489,3 +490,4 @@ TEST(CameraSourceConfig, SaysWhatIsWrongBeforeItStarts) {
 }
 
 }  // namespace
+}  // namespace anello::camera::source_test

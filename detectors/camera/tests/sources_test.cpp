@@ -4,7 +4,7 @@
 #include "camera/tests/rig.hpp"
 
 /// Who may speak for a board that shares its port with others.
-namespace anello::camera::test {
+namespace anello::camera::test::sources_test {
 namespace {
 
 using enum CameraBuildCounter;
@@ -85,4 +85,4 @@ TEST(CameraSources, OnlyWhoIsConfiguredIsHeard) {
 }
 
 }  // namespace
-}  // namespace anello::camera::test
+}  // namespace anello::camera::test::sources_test

@@ -12,7 +12,7 @@
 #include "core/errors.hpp"
 #include "wire/bytes.hpp"
 
-namespace anello::camera {
+namespace anello::camera::stream_test {
 namespace {
 
 using enum CameraStreamCounter;
@@ -199,4 +199,4 @@ TEST_F(Stream, RefusesWhatIsNoReceiver) {
 }
 
 }  // namespace
-}  // namespace anello::camera
+}  // namespace anello::camera::stream_test

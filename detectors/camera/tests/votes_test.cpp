@@ -8,7 +8,7 @@
 #include "camera/tests/rig.hpp"
 
 /// Run, event number and time follow most boards. What fewer than half say costs nobody else anything.
-namespace anello::camera {
+namespace anello::camera::votes_test {
 namespace {
 
 using test::Bytes;
@@ -442,4 +442,4 @@ TEST(CameraVotes, AnEventsTagIsThatOfMostBoards) {
 }
 
 }  // namespace
-}  // namespace anello::camera
+}  // namespace anello::camera::votes_test

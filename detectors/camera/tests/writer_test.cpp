@@ -18,7 +18,7 @@
 #include "core/errors.hpp"
 #include "wire/bytes.hpp"
 
-namespace anello::camera {
+namespace anello::camera::writer_test {
 namespace {
 
 constexpr test::CameraLayout layout{.n_boards = 12, .boards_per_group = 12};
@@ -273,4 +273,4 @@ TEST_F(CameraFile, TheTablesFilesFollowEachOther) {
 }
 
 }  // namespace
-}  // namespace anello::camera
+}  // namespace anello::camera::writer_test

@@ -11,8 +11,6 @@
 namespace anello::km3net {
 namespace {
 
-using C = SliceUnpackCounter;
-
 /// As the trigger would have it from the boards: hits are in the order in which they were sent.
 Frame frame_of(const wire::daq::Frame& from, std::uint32_t run, bool has_trailers) noexcept {
     Frame frame{};
@@ -48,7 +46,7 @@ SliceUnpacker::SliceUnpacker(const SliceUnpackerConfig& config, std::span<const 
       clock_(clock),
       index_(doms),
       n_doms_(static_cast<std::uint32_t>(doms.size())),
-      counters_(page.add_block<C>("slice_unpack")),
+      counters_(page.add_block<SliceUnpackCounter>("slice_unpack")),
       packets_(config.n_readouts),
       fragments_(config.n_readouts),
       dom_seen_in_(doms.size()) {
@@ -75,8 +73,8 @@ bool SliceUnpacker::try_give_back(std::uint32_t& slot) noexcept {
 }
 
 void SliceUnpacker::open() noexcept {
-    counters_.add(C::meps);
-    counters_.add(C::places, mep_.n_events);
+    counters_.add(SliceUnpackCounter::meps);
+    counters_.add(SliceUnpackCounter::places, mep_.n_events);
     next_place_ = 0;
     for (std::uint32_t i = 0; i < config_.n_readouts; ++i) {
         fragments_[i].reset();
@@ -90,11 +88,11 @@ bool SliceUnpacker::try_complete() noexcept {
     if (!holds_slot_) return true;
     for (; next_place_ < mep_.n_events; ++next_place_) {
         if (!has_buffer_ && !(has_buffer_ = slices_.buffers().try_take_free(buffer_))) {
-            counters_.add(C::waits_for_room);
+            counters_.add(SliceUnpackCounter::waits_for_room);
             return false;
         }
         if (!join(config_.first_slice + mep_.first_event + next_place_)) {
-            counters_.add(C::places_empty);
+            counters_.add(SliceUnpackCounter::places_empty);
             continue;  // the next one has its buffer
         }
         count(slices_.slice(buffer_));
@@ -112,10 +110,10 @@ bool SliceUnpacker::join(std::uint64_t number) noexcept {
         std::span<const std::byte> fragment;
         if (!fragments_[i] || !fragments_[i]->next(fragment) || fragment.empty()) continue;
         SlicePart part;
-        const C outcome = judge(fragment, i, number, part);
-        counters_.add(C::parts_in);
+        const SliceUnpackCounter outcome = judge(fragment, i, number, part);
+        counters_.add(SliceUnpackCounter::parts_in);
         counters_.add(outcome);
-        if (outcome != C::parts_joined) continue;
+        if (outcome != SliceUnpackCounter::parts_joined) continue;
         if (!std::exchange(has_any, true)) begin(slice, number);
         add(part, slice);
     }
@@ -124,12 +122,12 @@ bool SliceUnpacker::join(std::uint64_t number) noexcept {
 
 SliceUnpackCounter SliceUnpacker::judge(std::span<const std::byte> fragment, std::uint32_t readout,
                                         std::uint64_t number, SlicePart& part) noexcept {
-    if (parse_part(fragment, part) != wire::Verdict::ok) return C::parts_malformed;
+    if (parse_part(fragment, part) != wire::Verdict::ok) return SliceUnpackCounter::parts_malformed;
     const wire::daq::Origin& origin = part.message.header.origin;
     const bool is_its = number_of(origin) == number && origin.ticks % ticks_per_slice == 0 &&
                         origin.run == config_.run &&
                         are_doms_right(part.message, doms_of(readout, config_.n_readouts, n_doms_));
-    return is_its ? C::parts_joined : C::parts_of_other;
+    return is_its ? SliceUnpackCounter::parts_joined : SliceUnpackCounter::parts_of_other;
 }
 
 /// Of this readout unit, and each once.
@@ -175,12 +173,14 @@ void SliceUnpacker::count(const Slice& slice) noexcept {
     bool is_complete = true;
     for (const Frame& frame : slice.frames) {
         const bool is_whole = frame.is_complete(slices_.config().has_trailers);
-        counters_.add(frame.is_absent() ? C::frames_absent : is_whole ? C::frames_complete : C::frames_incomplete);
-        counters_.add(C::hits, frame.n_hits);
+        counters_.add(frame.is_absent() ? SliceUnpackCounter::frames_absent
+                      : is_whole        ? SliceUnpackCounter::frames_complete
+                                        : SliceUnpackCounter::frames_incomplete);
+        counters_.add(SliceUnpackCounter::hits, frame.n_hits);
         is_complete = is_complete && is_whole && !frame.is_absent();
     }
-    counters_.add(C::slices_out);
-    counters_.add(is_complete ? C::slices_complete : C::slices_incomplete);
+    counters_.add(SliceUnpackCounter::slices_out);
+    counters_.add(is_complete ? SliceUnpackCounter::slices_complete : SliceUnpackCounter::slices_incomplete);
 }
 
 }  // namespace anello::km3net

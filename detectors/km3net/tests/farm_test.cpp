@@ -15,7 +15,7 @@
 #include "km3net/simulation.hpp"
 #include "km3net/slice_builder.hpp"
 
-namespace anello::km3net {
+namespace anello::km3net::farm_test {
 namespace {
 
 using U = SliceUnpackCounter;
@@ -369,4 +369,4 @@ TEST(Km3netFarm, RefusesMoreReadoutUnitsThanDoms) {
 }
 
 }  // namespace
-}  // namespace anello::km3net
+}  // namespace anello::km3net::farm_test

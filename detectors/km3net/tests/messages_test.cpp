@@ -11,7 +11,7 @@
 #include "core/errors.hpp"
 #include "km3net/message_store.hpp"
 
-namespace anello::km3net {
+namespace anello::km3net::messages_test {
 namespace {
 
 using C = MessageCounter;
@@ -166,4 +166,4 @@ TEST(MessageStore, AFileThatCannotBeMadeIsAnErrorAtStart) {
 }
 
 }  // namespace
-}  // namespace anello::km3net
+}  // namespace anello::km3net::messages_test

@@ -11,7 +11,7 @@
 #include "km3net/source.hpp"
 #include "source/udp_sink.hpp"
 
-namespace anello::km3net {
+namespace anello::km3net::node_test {
 namespace {
 
 constexpr std::uint64_t n_slices = 3;
@@ -63,4 +63,4 @@ INSTANTIATE_TEST_SUITE_P(Layouts, NodeTest,
                                            std::vector<std::string>{"receive+trigger+store"}));
 
 }  // namespace
-}  // namespace anello::km3net
+}  // namespace anello::km3net::node_test

@@ -10,7 +10,7 @@
 #include "km3net/event_finder.hpp"
 #include "km3net/simulation.hpp"
 
-namespace anello::km3net {
+namespace anello::km3net::rates_test {
 namespace {
 
 constexpr std::uint32_t n_slices = 10;
@@ -247,4 +247,4 @@ TEST(CalibratedHits, RejectsFramesAsTheExperimentDoesAndJoinsLongPulses) {
 }
 
 }  // namespace
-}  // namespace anello::km3net
+}  // namespace anello::km3net::rates_test

@@ -6,7 +6,7 @@
 #include <memory>
 #include <vector>
 
-namespace anello::km3net {
+namespace anello::km3net::slice_builder_test {
 namespace {
 
 using C = DomCounter;
@@ -376,4 +376,4 @@ TEST(SliceBuilder, RefusesAWindowThatItsLagFills) {
 }
 
 }  // namespace
-}  // namespace anello::km3net
+}  // namespace anello::km3net::slice_builder_test

@@ -12,7 +12,7 @@
 namespace anello::rich {
 namespace {
 
-void validate(const pipeline::IntakeConfig& intake) {
+void check_lanes(const pipeline::IntakeConfig& intake) {
     if (intake.n_lanes == 0 || intake.n_lanes > intake.backend.ports.size())
         throw ConfigError("receive.lanes", "must be 1 or more, and not above the number of ports",
                           std::to_string(intake.n_lanes), "Each lane receives from ports of its own.");
@@ -27,7 +27,7 @@ void validate(const pipeline::IntakeConfig& intake) {
 RichBoards::RichBoards(const pipeline::IntakeConfig& intake, std::uint32_t first_board, const Clock& clock,
                        CounterPage& page)
     : intake_(intake), first_board_(first_board), seen_(intake.backend.ports.size()) {
-    validate(intake);
+    check_lanes(intake);
     for (std::uint32_t lane = 0; lane < intake.n_lanes; ++lane) make_lane(lane, clock, page);
 }
 

@@ -19,30 +19,31 @@ using receive::NanetMergeCounter;
 
 constexpr const char* let_software = "Or let the software merge: receive.nanet_merge = false.";
 
-void require(bool holds, const char* field, const char* rule, const std::string& given, const std::string& remedy) {
+void require_to_merge(bool holds, const char* field, const char* rule, const std::string& given,
+                      const std::string& remedy) {
     if (!holds) throw ConfigError(field, std::string(rule) + " with receive.nanet_merge", given, remedy + let_software);
 }
 
 /// What the card's merger cannot do. What it cannot do of numbers, NanetMerger refuses.
-void validate(const pipeline::IntakeConfig& intake) {
-    require(intake.backend.kind == receive::BackendKind::nanet, "receive.backend", "must be nanet",
-            name_of(intake.backend.kind), "Only the card's model merges. ");
-    require(intake.n_lanes == 1, "receive.lanes", "must be 1", std::to_string(intake.n_lanes),
-            "One card takes all ports. ");
-    require(intake.stream.full_policy != receive::FullPolicy::overwrite_oldest, "receive.policy",
-            "must be wait or drop_new", name_of(intake.stream.full_policy),
-            "The card's stores keep packets or drop new ones. ");
+void check_merging(const pipeline::IntakeConfig& intake) {
+    require_to_merge(intake.backend.kind == receive::BackendKind::nanet, "receive.backend", "must be nanet",
+                     name_of(intake.backend.kind), "Only the card's model merges. ");
+    require_to_merge(intake.n_lanes == 1, "receive.lanes", "must be 1", std::to_string(intake.n_lanes),
+                     "One card takes all ports. ");
+    require_to_merge(intake.stream.full_policy != receive::FullPolicy::overwrite_oldest, "receive.policy",
+                     "must be wait or drop_new", name_of(intake.stream.full_policy),
+                     "The card's stores keep packets or drop new ones. ");
     for (const receive::UnpackerConfig& unpacker : intake.unpackers)
-        require(unpacker.format == receive::Format::mgp, "source.format", "must be mgp", name_of(unpacker.format),
-                "The card reads no other. ");
+        require_to_merge(unpacker.format == receive::Format::mgp, "source.format", "must be mgp",
+                         name_of(unpacker.format), "The card reads no other. ");
     const bool names_sources =
         std::ranges::any_of(intake.sources, [](const receive::SourceAddress& source) { return source.host() != 0; });
-    require(!names_sources, "receive.sources", "must name none", "addresses",
-            "The card knows a board by its port and its number in the packets. ");
+    require_to_merge(!names_sources, "receive.sources", "must name none", "addresses",
+                     "The card knows a board by its port and its number in the packets. ");
 }
 
 receive::NanetMergeConfig merge_config(const NodeConfig& config) {
-    validate(config.intake);
+    check_merging(config.intake);
     receive::NanetMergeConfig merge;
     merge.library = receive::nanet_library(config.intake.backend);
     merge.gathering_cycles = config.intake.backend.nanet_gathering_cycles;

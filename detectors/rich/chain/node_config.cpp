@@ -10,8 +10,6 @@ namespace anello::rich {
 namespace {
 
 using R = RoomConfig;
-using C = NodeConfig;
-using K = Key<C>;
 
 constexpr std::array block_room{
     Key<R>::of<&R::n_lanes>(
@@ -32,26 +30,30 @@ constexpr std::array batch_room{
 };
 
 constexpr std::array node_trigger{
-    K::of<&C::n_trigger_threads>("threads", {1, 256}, "Threads that share the events of a batch."),
-    K::of<&C::fit_frame>("fit_frame", "Where the two disks lie in the common frame."),
+    Key<NodeConfig>::of<&NodeConfig::n_trigger_threads>("threads", {1, 256},
+                                                        "Threads that share the events of a batch."),
+    Key<NodeConfig>::of<&NodeConfig::fit_frame>("fit_frame", "Where the two disks lie in the common frame."),
 };
 
 constexpr std::array emitting{
-    K::of<&C::emit_enabled>("enabled", "Send primitive packets."),
-    K::of<in<&C::emit_to, &UdpSinkConfig::host>>("host", not_empty, "Host that the packets are sent to."),
-    K::of<in<&C::emit_to, &UdpSinkConfig::port>>(
+    Key<NodeConfig>::of<&NodeConfig::emit_enabled>("enabled", "Send primitive packets."),
+    Key<NodeConfig>::of<in<&NodeConfig::emit_to, &UdpSinkConfig::host>>("host", not_empty,
+                                                                        "Host that the packets are sent to."),
+    Key<NodeConfig>::of<in<&NodeConfig::emit_to, &UdpSinkConfig::port>>(
         "port", "Port that they are sent to; 0: the run's own listener, which checks every packet."),
-    K::of<in<&C::emit, &EmitterConfig::source_id>>("source_id", "Source of the packets; 0x1C is the RICH."),
+    Key<NodeConfig>::of<in<&NodeConfig::emit, &EmitterConfig::source_id>>("source_id",
+                                                                          "Source of the packets; 0x1C is the RICH."),
 };
 
 constexpr std::array storing{
-    K::of<in<&C::store, &StoreConfig::decisions_file>>("decisions",
-                                                       "HDF5 file, relative to the report directory; empty: none."),
-    K::of<in<&C::store, &StoreConfig::prescale_log2>>("prescale_log2", {0, 30}, "One decision in 2^this is stored."),
-    K::of<in<&C::store, &StoreConfig::waiting_events>>(
+    Key<NodeConfig>::of<in<&NodeConfig::store, &StoreConfig::decisions_file>>(
+        "decisions", "HDF5 file, relative to the report directory; empty: none."),
+    Key<NodeConfig>::of<in<&NodeConfig::store, &StoreConfig::prescale_log2>>("prescale_log2", {0, 30},
+                                                                             "One decision in 2^this is stored."),
+    Key<NodeConfig>::of<in<&NodeConfig::store, &StoreConfig::waiting_events>>(
         "waiting_events", {1, 1 << 24},
         "Decisions that may wait in memory for the file (about 200 B each); beyond that, the trigger waits."),
-    K::of<in<&C::store, &StoreConfig::rules, &store::FileRules::max_bytes>>(
+    Key<NodeConfig>::of<in<&NodeConfig::store, &StoreConfig::rules, &store::FileRules::max_bytes>>(
         "max_file_bytes", {0, 1e15}, "A new file (-0001, -0002 ...) once one has so many bytes; 0: one file."),
 };
 

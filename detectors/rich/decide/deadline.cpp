@@ -6,6 +6,8 @@
 namespace anello::rich {
 namespace {
 
+namespace deadline_table {
+
 using C = DeadlineConfig;
 using K = Key<C>;
 
@@ -19,9 +21,12 @@ constexpr std::array keys{
     K::of<&C::pass_primitive>("pass_primitive", {0, 0xffff}, "Primitive of events that pass without a look; 0: none."),
 };
 
+}  // namespace deadline_table
+
 }  // namespace
 
-constinit const Keys<DeadlineConfig> deadline_keys{"trigger", "Events into rings, rings into decisions.", keys};
+constinit const Keys<DeadlineConfig> deadline_keys{"trigger", "Events into rings, rings into decisions.",
+                                                   deadline_table::keys};
 
 void DeadlineConfig::validate() const {
     deadline_keys.check(*this);

@@ -15,6 +15,8 @@ namespace anello::rich {
 
 namespace {
 
+namespace decider_table {
+
 using C = DeciderConfig;
 using K = Key<C>;
 
@@ -56,9 +58,12 @@ constexpr std::array keys{
       &set_primitive_ids},
 };
 
+}  // namespace decider_table
+
 }  // namespace
 
-constinit const Keys<DeciderConfig> decider_keys{"trigger", "Events into rings, rings into decisions.", keys};
+constinit const Keys<DeciderConfig> decider_keys{"trigger", "Events into rings, rings into decisions.",
+                                                 decider_table::keys};
 
 void DeciderConfig::validate() const {
     decider_keys.check(*this);

@@ -99,7 +99,7 @@ class LibraryPlugin final : public Plugin {
     void* handle_;
 };
 
-constexpr std::array keys{
+constexpr std::array of_plugin{
     Key<PluginConfig>::of<&PluginConfig::path>(
         "plugin", "Your own shared library, which decides instead of the ring finder; empty: none."),
     Key<PluginConfig>::of<&PluginConfig::parameters>("plugin_parameters", "Text passed to that library unchanged."),
@@ -109,7 +109,7 @@ constexpr std::array keys{
 
 }  // namespace
 
-constinit const Keys<PluginConfig> plugin_keys{"trigger", "Events into rings, rings into decisions.", keys};
+constinit const Keys<PluginConfig> plugin_keys{"trigger", "Events into rings, rings into decisions.", of_plugin};
 
 MakePlugin load_plugin(const PluginConfig& config) {
     return [library = std::make_shared<const Library>(config.path), parameters = config.parameters] {

@@ -7,7 +7,6 @@
 namespace anello::rich {
 
 namespace mgp = wire::mgp;
-using C = source::SourceCounter;
 
 PacketSender::PacketSender(std::span<const source::BoardEndpoint> endpoints, Format format,
                            const source::FaultsConfig& faults, std::uint64_t seed, source::PacketSlots& slots,
@@ -53,29 +52,29 @@ void PacketSender::send_marker(Board& board, const source::ClosedPacket& packet)
     done_slots_[n_done_++] = packet.slot;
     if (is_dead(board, packet)) return;
     seal(packet, (packet.flags & mgp::start_of_burst) != 0 ? burst_wall_ns_ : wall_ns_);
-    board.counters.add(C::burst_markers);
+    board.counters.add(source::SourceCounter::burst_markers);
     put_out(packet);
 }
 
 void PacketSender::send_data(Board& board, source::ClosedPacket packet) noexcept {
-    Counters<C>& count = board.counters;
+    Counters<source::SourceCounter>& count = board.counters;
     const std::uint32_t n = packet.n_fragments;
-    count.add(C::packets);
-    count.add(C::fragments, n);
-    count.add(C::hits, packet.n_hits);
-    count.add(C::bytes, packet.length_bytes);
+    count.add(source::SourceCounter::packets);
+    count.add(source::SourceCounter::fragments, n);
+    count.add(source::SourceCounter::hits, packet.n_hits);
+    count.add(source::SourceCounter::bytes, packet.length_bytes);
     board.log.made.add(packet.epoch, packet.first_number, packet.first_number + packet.n_numbers);
     const source::Fault fault = board.faults.next();
     if (is_dead(board, packet)) {
-        count.add(C::packets_dead_board);
-        count.add(C::fragments_dead_board, n);
+        count.add(source::SourceCounter::packets_dead_board);
+        count.add(source::SourceCounter::fragments_dead_board, n);
         withhold(board, packet, source::Withheld::board_dead);
         done_slots_[n_done_++] = packet.slot;
         return;
     }
     if (fault == source::Fault::loss) {
-        count.add(C::packets_lost_injected);
-        count.add(C::fragments_lost_injected, n);
+        count.add(source::SourceCounter::packets_lost_injected);
+        count.add(source::SourceCounter::fragments_lost_injected, n);
         withhold(board, packet, source::Withheld::lost_on_purpose);
         done_slots_[n_done_++] = packet.slot;
         return;
@@ -84,26 +83,26 @@ void PacketSender::send_data(Board& board, source::ClosedPacket packet) noexcept
     if (fault == source::Fault::reorder && !board.holds) {
         board.holds = true;
         board.held = packet;
-        count.add(C::packets_reordered_injected);
+        count.add(source::SourceCounter::packets_reordered_injected);
         return;
     }
     if (fault == source::Fault::corrupt) {
         board.faults.corrupt(slots_.packet(packet.slot).first(packet.length_bytes));
-        count.add(C::packets_corrupted_injected);
-        count.add(C::fragments_corrupted_injected, n);
+        count.add(source::SourceCounter::packets_corrupted_injected);
+        count.add(source::SourceCounter::fragments_corrupted_injected, n);
         withhold(board, packet, source::Withheld::corrupted_on_purpose);
     }
     if (fault == source::Fault::truncate) {
         packet.length_bytes = static_cast<std::uint32_t>(board.faults.truncated_length(packet.length_bytes));
-        count.add(C::packets_truncated_injected);
-        count.add(C::fragments_truncated_injected, n);
+        count.add(source::SourceCounter::packets_truncated_injected);
+        count.add(source::SourceCounter::fragments_truncated_injected, n);
         withhold(board, packet, source::Withheld::truncated_on_purpose);
     }
     put_out(packet);
     if (fault == source::Fault::duplicate) {
         put_out(packet);
-        count.add(C::packets_duplicated_injected);
-        count.add(C::fragments_duplicated_injected, n);
+        count.add(source::SourceCounter::packets_duplicated_injected);
+        count.add(source::SourceCounter::fragments_duplicated_injected, n);
     }
     done_slots_[n_done_++] = packet.slot;
     release_held(board);

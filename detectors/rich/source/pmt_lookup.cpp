@@ -8,8 +8,6 @@
 namespace anello::rich {
 namespace {
 
-constexpr double half_pitch_mm = static_cast<double>(pmt_pitch_mm) / 2;
-constexpr double row_pitch_mm = 15.588457268119894;  // sqrt(3) half pitches
 constexpr std::int32_t n_pmts_per_disk = n_pmts / n_disks;
 
 int nearest_integer(double value) noexcept {

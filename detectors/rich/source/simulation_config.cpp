@@ -11,6 +11,8 @@
 namespace anello::rich {
 namespace {
 
+namespace simulation_table {
+
 using C = RichSimulationConfig;
 using K = Key<C>;
 
@@ -61,12 +63,14 @@ constexpr std::array keys{
     K::of<&C::max_hits>("max_hits", {1, 255}, "Maximum number of hits of an event."),
 };
 
+}  // namespace simulation_table
+
 void require(bool holds, const char* key, const std::string& rule, double given, const char* remedy) {
     if (!holds) throw ConfigError(std::string("source.simulation.") + key, rule, fmt::format("{}", given), remedy);
 }
 
 /// Rules between keys.
-void check_relations(const C& c) {
+void check_relations(const RichSimulationConfig& c) {
     require(std::accumulate(c.ring_shares.begin(), c.ring_shares.end(), 0.0) > 0, "ring_shares", "must not all be 0", 0,
             "[0, 1] makes events with one ring");
     require(c.pion_share + c.muon_share + c.electron_share + c.kaon_share > 0, "pion_share",
@@ -92,7 +96,8 @@ void check_relations(const C& c) {
 }  // namespace
 
 constinit const Keys<RichSimulationConfig> rich_simulation_keys{
-    "source.simulation", "The simulated RICH: tracks, rings and background. Lengths in the fit frame.", keys};
+    "source.simulation", "The simulated RICH: tracks, rings and background. Lengths in the fit frame.",
+    simulation_table::keys};
 
 SampleKind parse_sample_kind(const std::string& text) {
     return parse_word<SampleKind>(text, "source.simulation.sample");

@@ -12,7 +12,8 @@
 #include "source/simulated_time.hpp"
 #include "unit/source/capture_sink.hpp"
 
-using namespace anello::rich;
+namespace anello::rich::capture_test {
+
 using namespace anello::source;
 using anello::source::test::CaptureSink;
 
@@ -78,3 +79,4 @@ TEST(PcapSink, LibpcapReadsBackWhatASimulatedRunSent) {
 }
 
 }  // namespace
+}  // namespace anello::rich::capture_test

@@ -6,7 +6,7 @@
 
 #include <filesystem>
 
-namespace anello::rich {
+namespace anello::rich::collector_test {
 namespace {
 
 constexpr events::BatchShape shape{.max_events = 8, .max_hits = 64};
@@ -145,4 +145,4 @@ TEST(Collector, GivesBatchesBackInTheirOrderAndCountsBursts) {
 }
 
 }  // namespace
-}  // namespace anello::rich
+}  // namespace anello::rich::collector_test

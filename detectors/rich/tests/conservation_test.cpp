@@ -8,9 +8,11 @@
 #include "source/simulated_time.hpp"
 #include "unit/source/capture_sink.hpp"
 
-using namespace anello::rich;
+namespace anello::rich::conservation_test {
+
 using namespace anello::source;
 using namespace anello::source::test;
+using anello::source::test::receive;
 
 namespace {
 
@@ -86,3 +88,4 @@ TEST(RichSourceProperty, CountersExplainEveryPacketAndFragment) {
 }
 
 }  // namespace
+}  // namespace anello::rich::conservation_test

@@ -13,7 +13,7 @@
 #include "rich/rings/ring_finder_cuda.hpp"
 #include "rich/tests/device_by_ids.hpp"
 
-namespace anello::rich {
+namespace anello::rich::decider_test {
 namespace {
 
 constexpr events::BatchShape shape{.max_events = 8, .max_hits = 256};
@@ -372,4 +372,4 @@ TEST(DeciderConfig, RefusesWhatCannotBeMeant) {
 }
 
 }  // namespace
-}  // namespace anello::rich
+}  // namespace anello::rich::decider_test

@@ -12,7 +12,7 @@
 
 #include "core/errors.hpp"
 
-namespace anello::rich {
+namespace anello::rich::decision_writer_test {
 namespace {
 
 using anello::rich::EventRings;
@@ -287,4 +287,4 @@ TEST_F(DecisionFile, ADiskStillFullAtTheEndIsToldAndDoesNoHarm) {
 }
 
 }  // namespace
-}  // namespace anello::rich
+}  // namespace anello::rich::decision_writer_test

@@ -11,7 +11,7 @@
 #include "rich/emit/primitive_listener.hpp"
 #include "rich/emit/udp_sink.hpp"
 
-namespace anello::rich {
+namespace anello::rich::emit_test {
 namespace {
 
 using wire::mtp::Primitive;
@@ -281,4 +281,4 @@ TEST(UdpSink, ErrorsAtSetUpNameTheCause) {
 }
 
 }  // namespace
-}  // namespace anello::rich
+}  // namespace anello::rich::emit_test

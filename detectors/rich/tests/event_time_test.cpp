@@ -7,7 +7,7 @@
 
 #include "core/clock.hpp"
 
-namespace anello::rich {
+namespace anello::rich::event_time_test {
 namespace {
 
 /// Events by their hits' times from the tick's begin.
@@ -67,4 +67,4 @@ TEST(EventTime, EveryPhaseOfTheTickIsFound) {
 }
 
 }  // namespace
-}  // namespace anello::rich
+}  // namespace anello::rich::event_time_test

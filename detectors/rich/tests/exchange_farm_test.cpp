@@ -9,7 +9,7 @@
 #include "rich/tests/exchange_farm_rig.hpp"
 #include "unit/exchange/fake_fabric.hpp"
 
-namespace anello::rich::test {
+namespace anello::rich::test::exchange_farm_test {
 
 using namespace exchange;
 using exchange::test::Dice;
@@ -384,4 +384,4 @@ TEST(RichFarm, BuildsWhatOneMergerBuildsForAnySplitOfBoards) {
 }
 
 }  // namespace
-}  // namespace anello::rich::test
+}  // namespace anello::rich::test::exchange_farm_test

@@ -13,7 +13,7 @@
 #include "rich/tests/chain.hpp"
 #include "stream/stream.hpp"
 
-namespace anello::rich {
+namespace anello::rich::farm_node_test {
 namespace {
 
 using testing::Contains;
@@ -274,4 +274,4 @@ INSTANTIATE_TEST_SUITE_P(RichFarm, EitherWay, testing::Bool(),
                          [](const auto& test) { return test.param ? "InAFarm" : "Alone"; });
 
 }  // namespace
-}  // namespace anello::rich
+}  // namespace anello::rich::farm_node_test

@@ -11,7 +11,7 @@
 #include "core/errors.hpp"
 #include "rich/tests/chain.hpp"
 
-namespace anello::rich {
+namespace anello::rich::node_test {
 namespace {
 
 std::uint64_t malformed(const Values& node, const std::string& board) {
@@ -230,4 +230,4 @@ TEST(Node, StopsCleanlyWithoutAnyData) {
 }
 
 }  // namespace
-}  // namespace anello::rich
+}  // namespace anello::rich::node_test

@@ -13,7 +13,7 @@
 #include "core/errors.hpp"
 #include "rich/decide/decider.hpp"
 
-namespace anello::rich {
+namespace anello::rich::plugin_test {
 namespace {
 
 using testing::HasSubstr;
@@ -196,4 +196,4 @@ INSTANTIATE_TEST_SUITE_P(
                     Wrong{plugin_path("single_ring_cut"), "two", "such as: 4 21 400"}));
 
 }  // namespace
-}  // namespace anello::rich
+}  // namespace anello::rich::plugin_test

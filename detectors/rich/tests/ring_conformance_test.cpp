@@ -11,9 +11,9 @@
 #include "rich/tests/cuda_parts.hpp"
 #include "rich/tests/rings/score.hpp"
 
+namespace anello::rich::ring_conformance_test {
 namespace {
 
-using namespace anello::rich;
 using anello::Isa;
 using conformance::run;
 using conformance::sample_of;
@@ -161,3 +161,4 @@ INSTANTIATE_TEST_SUITE_P(EveryPlace, RingConformance,
                          [](const auto& test) { return test.param.name; });
 
 }  // namespace
+}  // namespace anello::rich::ring_conformance_test

@@ -11,9 +11,9 @@
 #include "core/keys.hpp"
 #include "rich/rings/ring_finder.hpp"
 
+namespace anello::rich::ring_finder_property {
 namespace {
 
-using namespace anello::rich;
 using anello::Isa;
 
 /// Bit patterns taken as floats (NaN, infinities, denormals, giants), mixed with plausible coordinates.
@@ -101,3 +101,4 @@ TEST(RingFinderProperty, any_parameters_give_rings_in_the_acceptance) {
 }
 
 }  // namespace
+}  // namespace anello::rich::ring_finder_property

@@ -11,9 +11,9 @@
 
 #include "core/errors.hpp"
 
+namespace anello::rich::ring_finder_test {
 namespace {
 
-using namespace anello::rich;
 using anello::Isa;
 
 struct Batch {
@@ -363,3 +363,4 @@ INSTANTIATE_TEST_SUITE_P(All, EveryFinder,
                          });
 
 }  // namespace
+}  // namespace anello::rich::ring_finder_test

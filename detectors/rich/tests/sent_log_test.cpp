@@ -9,9 +9,11 @@
 #include "unit/source/capture_sink.hpp"
 #include "unit/source/sent_log_check.hpp"
 
-using namespace anello::rich;
+namespace anello::rich::sent_log_test {
+
 using namespace anello::source;
 using namespace anello::source::test;
+using anello::source::test::receive;
 
 namespace {
 
@@ -85,3 +87,4 @@ TEST(SentLog, NamesWhatTheSystemRefuses) {
 }
 
 }  // namespace
+}  // namespace anello::rich::sent_log_test

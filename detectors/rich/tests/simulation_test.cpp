@@ -9,7 +9,8 @@
 #include "core/errors.hpp"
 
 namespace rich = anello::rich;
-using namespace anello::rich;
+namespace anello::rich::simulation_test {
+
 using namespace anello::source;
 
 namespace {
@@ -244,3 +245,4 @@ TEST(EventSample, RefusesEventsThatNoBoardCanSend) {
 }
 
 }  // namespace
+}  // namespace anello::rich::simulation_test

@@ -14,13 +14,15 @@
 #include "wire/mep.hpp"
 #include "wire/tel62.hpp"
 
-using namespace anello::rich;
+namespace anello::rich::source_test {
+
 using namespace anello::source;
 using namespace anello::source::test;
 using anello::CounterPage;
 using anello::Counters;
 using anello::ManualClock;
 using anello::Nanoseconds;
+using anello::source::test::receive;
 
 namespace {
 
@@ -459,3 +461,4 @@ TEST(RichSource, RefusesConfigurationsThatCannotWork) {
 }
 
 }  // namespace
+}  // namespace anello::rich::source_test

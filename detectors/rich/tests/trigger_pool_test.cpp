@@ -7,7 +7,7 @@
 
 #include "rich/tests/device_by_ids.hpp"
 
-namespace anello::rich {
+namespace anello::rich::trigger_pool_test {
 namespace {
 
 constexpr events::BatchShape shape{.max_events = 4, .max_hits = 64};
@@ -121,4 +121,4 @@ TEST(TriggerPool, ThreadsKeepTheOrder) {
 }
 
 }  // namespace
-}  // namespace anello::rich
+}  // namespace anello::rich::trigger_pool_test

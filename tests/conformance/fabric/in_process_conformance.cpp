@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "conformance/fabric/fabric_conformance.hpp"
 
-namespace anello::fabric::conformance {
+namespace anello::fabric::conformance::in_process_conformance {
 namespace {
 
 struct InProcess {
@@ -20,4 +20,4 @@ INSTANTIATE_TYPED_TEST_SUITE_P(InProcess, FabricConformance, InProcess);
 INSTANTIATE_TYPED_TEST_SUITE_P(InProcess, FabricWaiting, InProcess);
 
 }  // namespace
-}  // namespace anello::fabric::conformance
+}  // namespace anello::fabric::conformance::in_process_conformance

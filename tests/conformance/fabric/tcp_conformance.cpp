@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "conformance/fabric/fabric_conformance.hpp"
 
-namespace anello::fabric::conformance {
+namespace anello::fabric::conformance::tcp_conformance {
 namespace {
 
 struct Tcp {
@@ -21,4 +21,4 @@ INSTANTIATE_TYPED_TEST_SUITE_P(Tcp, FabricWaiting, Tcp);
 INSTANTIATE_TYPED_TEST_SUITE_P(Tcp, FabricLiveness, Tcp);
 
 }  // namespace
-}  // namespace anello::fabric::conformance
+}  // namespace anello::fabric::conformance::tcp_conformance

@@ -2,7 +2,7 @@
 #ifdef ANELLO_UCX
 #include "conformance/fabric/fabric_conformance.hpp"
 
-namespace anello::fabric::conformance {
+namespace anello::fabric::conformance::ucx_conformance {
 namespace {
 
 struct Ucx {
@@ -39,5 +39,5 @@ INSTANTIATE_TYPED_TEST_SUITE_P(UcxFree, FabricConformance, UcxFree);
 INSTANTIATE_TYPED_TEST_SUITE_P(UcxFree, FabricWaiting, UcxFree);
 
 }  // namespace
-}  // namespace anello::fabric::conformance
+}  // namespace anello::fabric::conformance::ucx_conformance
 #endif

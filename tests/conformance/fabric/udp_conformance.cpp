@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "conformance/fabric/fabric_conformance.hpp"
 
-namespace anello::fabric::conformance {
+namespace anello::fabric::conformance::udp_conformance {
 namespace {
 
 struct Udp {
@@ -21,4 +21,4 @@ INSTANTIATE_TYPED_TEST_SUITE_P(Udp, FabricWaiting, Udp);
 INSTANTIATE_TYPED_TEST_SUITE_P(Udp, FabricLiveness, Udp);
 
 }  // namespace
-}  // namespace anello::fabric::conformance
+}  // namespace anello::fabric::conformance::udp_conformance

@@ -8,7 +8,7 @@
 
 #include "unit/events/merger_rig.hpp"
 
-namespace anello::events::test {
+namespace anello::events::test::merger_property {
 namespace {
 
 using Fragments = std::vector<TestFragment>;
@@ -260,4 +260,4 @@ TEST(MergerProperty, ChaosBalancesAndEnds) {
 }
 
 }  // namespace
-}  // namespace anello::events::test
+}  // namespace anello::events::test::merger_property

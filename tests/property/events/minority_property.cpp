@@ -10,7 +10,7 @@
 
 /// Random faults in fewer than half of the boards: every event outside of their windows is built bit for bit as without
 /// them, and of the events inside all that the other boards sent.
-namespace anello::events::test {
+namespace anello::events::test::minority_property {
 namespace {
 
 using Fragments = std::vector<TestFragment>;
@@ -171,4 +171,4 @@ TEST(MinorityProperty, FaultsOfAFewBoardsTouchNothingOfTheOthers) {
 }
 
 }  // namespace
-}  // namespace anello::events::test
+}  // namespace anello::events::test::minority_property

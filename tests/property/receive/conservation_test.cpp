@@ -10,7 +10,7 @@
 
 /// Random streams with every fault at once, through both policies: what came in is what is accounted for, compared
 /// with a book kept beside. Rapidcheck prints the seed of a failing case.
-namespace anello::receive {
+namespace anello::receive::conservation_test {
 namespace {
 
 using test::Bytes;
@@ -210,4 +210,4 @@ RC_GTEST_PROP(StreamConservation, RandomBytesNeverStopAStream, (std::uint32_t se
 }
 
 }  // namespace
-}  // namespace anello::receive
+}  // namespace anello::receive::conservation_test

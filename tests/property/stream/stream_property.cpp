@@ -9,7 +9,7 @@
 
 /// Any split of sends and receives, partial commits and partial releases: the bytes that come out are those that went
 /// in, in order, and both sides' counts agree. Rapidcheck prints the seed of a failing case.
-namespace anello::stream {
+namespace anello::stream::stream_property {
 namespace {
 
 using enum StreamStatus;
@@ -136,4 +136,4 @@ RC_GTEST_PROP(StreamProperty, MessagesOutAreMessagesIn, ()) {
 }
 
 }  // namespace
-}  // namespace anello::stream
+}  // namespace anello::stream::stream_property

@@ -25,13 +25,13 @@ inline constexpr std::array<CounterLabel, 1> counter_labels<Leaf>{
 
 namespace {
 
-std::string page_name() {
+std::string owned_page_name() {
     return "/anello.test-owner." + std::to_string(getpid());
 }
 
 TEST(PageOwner, APageIsOfTheProcessThatMadeIt) {
-    const CounterPage page(page_name());
-    const PageOwner owner = owner_of_page(page_name());
+    const CounterPage page(owned_page_name());
+    const PageOwner owner = owner_of_page(owned_page_name());
     EXPECT_EQ(owner.process, getpid());
     EXPECT_GT(owner.start_ticks, 0U);
     EXPECT_TRUE(still_runs(owner));
@@ -39,10 +39,10 @@ TEST(PageOwner, APageIsOfTheProcessThatMadeIt) {
 
 TEST(PageOwner, OthersMayReadAPageAndNoMore) {
     const mode_t before = umask(0);
-    const CounterPage page(page_name());
+    const CounterPage page(owned_page_name());
     umask(before);
     struct stat found {};
-    ASSERT_EQ(stat(("/dev/shm" + page_name()).c_str(), &found), 0);
+    ASSERT_EQ(stat(("/dev/shm" + owned_page_name()).c_str(), &found), 0);
     EXPECT_EQ(found.st_mode & 0777, 0644U);
 }
 
@@ -69,7 +69,7 @@ TEST(PageOwner, NoNameOfAProcessMisleads) {
 TEST(PageOwner, AKilledProcessLeavesAPageThatIsKnownAsDead) {
     int ready[2];
     ASSERT_EQ(pipe(ready), 0);
-    const std::string name = page_name() + ".killed";
+    const std::string name = owned_page_name() + ".killed";
     const pid_t child = fork();
     if (child == 0) {
         PageIdentity identity(name);
@@ -111,13 +111,13 @@ TEST(PageOwner, AKilledProcessLeavesAPageThatIsKnownAsDead) {
 
 TEST(PageOwner, NoPageAndAStrangersPageAreErrors) {
     EXPECT_THROW(owner_of_page("/anello.test.absent"), SystemError);
-    const int descriptor = shm_open(page_name().c_str(), O_RDWR | O_CREAT, 0600);
+    const int descriptor = shm_open(owned_page_name().c_str(), O_RDWR | O_CREAT, 0600);
     ASSERT_GE(descriptor, 0);
-    EXPECT_THROW(owner_of_page(page_name()), ConfigError);
+    EXPECT_THROW(owner_of_page(owned_page_name()), ConfigError);
     ASSERT_EQ(ftruncate(descriptor, 1 << 20), 0);
-    EXPECT_THROW(owner_of_page(page_name()), ConfigError);
+    EXPECT_THROW(owner_of_page(owned_page_name()), ConfigError);
     close(descriptor);
-    shm_unlink(page_name().c_str());
+    shm_unlink(owned_page_name().c_str());
 }
 
 }  // namespace

@@ -3,7 +3,7 @@
 
 #include <gtest/gtest.h>
 
-namespace anello {
+namespace anello::thread_cell_test {
 namespace {
 
 constexpr Nanoseconds ms = 1'000'000;
@@ -54,4 +54,4 @@ TEST_F(Cell, OneThatBeginsAgainBeginsAnew) {
 }
 
 }  // namespace
-}  // namespace anello
+}  // namespace anello::thread_cell_test

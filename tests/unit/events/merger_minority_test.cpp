@@ -4,7 +4,7 @@
 #include "unit/events/merger_rig.hpp"
 
 /// What fewer than half of the boards say about time and burst moves nothing for the others.
-namespace anello::events::test {
+namespace anello::events::test::merger_minority_test {
 namespace {
 
 using Fragments = std::vector<TestFragment>;
@@ -262,4 +262,4 @@ TEST(MergerMinority, LateEndsWithTheWindow) {
 }
 
 }  // namespace
-}  // namespace anello::events::test
+}  // namespace anello::events::test::merger_minority_test

@@ -4,7 +4,7 @@
 #include "unit/events/merger_rig.hpp"
 
 /// A board is silent only when its input was seen empty for the time-out.
-namespace anello::events::test {
+namespace anello::events::test::merger_silence_test {
 namespace {
 
 using Fragments = std::vector<TestFragment>;
@@ -221,4 +221,4 @@ TEST(MergerSilence, ABurstIsNotOverWhileItsDataLieUnread) {
 }
 
 }  // namespace
-}  // namespace anello::events::test
+}  // namespace anello::events::test::merger_silence_test

@@ -10,7 +10,7 @@
 #include "unit/exchange/hand_fabric.hpp"
 #include "wire/mfp.hpp"
 
-namespace anello::exchange::test {
+namespace anello::exchange::test::builder_unit_test {
 namespace {
 
 using testing::ElementsAre;
@@ -592,4 +592,4 @@ TEST(BuilderUnit, BesideAUnitThatIsGoneWhatOthersOweIsCounted) {
 }
 
 }  // namespace
-}  // namespace anello::exchange::test
+}  // namespace anello::exchange::test::builder_unit_test

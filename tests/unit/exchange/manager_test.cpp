@@ -8,7 +8,7 @@
 #include "unit/exchange/fake_fabric.hpp"
 #include "unit/exchange/hand_fabric.hpp"
 
-namespace anello::exchange::test {
+namespace anello::exchange::test::manager_test {
 namespace {
 
 constexpr std::uint32_t seed = 22;
@@ -183,4 +183,4 @@ TEST(Manager, CountsWhatHasNoOutcomeAtItsEnd) {
 }
 
 }  // namespace
-}  // namespace anello::exchange::test
+}  // namespace anello::exchange::test::manager_test

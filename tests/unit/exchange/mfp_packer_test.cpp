@@ -7,7 +7,7 @@
 
 #include "core/errors.hpp"
 
-namespace anello::exchange {
+namespace anello::exchange::mfp_packer_test {
 namespace {
 
 using Place = MfpPacker::Place;
@@ -94,4 +94,4 @@ TEST(MfpPacker, RefusesWhatNoBufferHolds) {
 }
 
 }  // namespace
-}  // namespace anello::exchange
+}  // namespace anello::exchange::mfp_packer_test

@@ -7,7 +7,7 @@
 #include "core/errors.hpp"
 #include "unit/exchange/hand_fabric.hpp"
 
-namespace anello::exchange::test {
+namespace anello::exchange::test::readout_unit_test {
 namespace {
 
 using fabric::Status;
@@ -515,4 +515,4 @@ TEST(ReadoutUnit, WhatIsLeftAtTheEndIsCountedOnce) {
 }
 
 }  // namespace
-}  // namespace anello::exchange::test
+}  // namespace anello::exchange::test::readout_unit_test

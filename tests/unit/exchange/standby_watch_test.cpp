@@ -11,7 +11,7 @@
 #include "unit/exchange/fake_fabric.hpp"
 #include "unit/exchange/hand_fabric.hpp"
 
-namespace anello::exchange::test {
+namespace anello::exchange::test::standby_watch_test {
 namespace {
 
 constexpr Nanoseconds ms = 1'000'000;
@@ -176,4 +176,4 @@ TEST(StandbyRole, LeavesRoomForAMark) {
 }
 
 }  // namespace
-}  // namespace anello::exchange::test
+}  // namespace anello::exchange::test::standby_watch_test

@@ -7,7 +7,7 @@
 #include "core/errors.hpp"
 #include "unit/exchange/farm_rig.hpp"
 
-namespace anello::exchange::test {
+namespace anello::exchange::test::station_test {
 namespace {
 
 constexpr std::uint32_t seed = 20;
@@ -543,4 +543,4 @@ TEST(Hostile, WhateverOneNodeSaysTheOthersGoOn) {
 }
 
 }  // namespace
-}  // namespace anello::exchange::test
+}  // namespace anello::exchange::test::station_test

@@ -4,7 +4,7 @@
 
 #include "unit/exchange/farm_rig.hpp"
 
-namespace anello::exchange::test {
+namespace anello::exchange::test::waiting_test {
 namespace {
 
 constexpr std::uint32_t seed = 21;
@@ -54,4 +54,4 @@ TEST(Waiting, ForNothingBeforeTheRunBegins) {
 }
 
 }  // namespace
-}  // namespace anello::exchange::test
+}  // namespace anello::exchange::test::waiting_test

@@ -7,7 +7,7 @@
 #include "fabric/in_process_fabric.hpp"
 #include "fabric/region_table.hpp"
 
-namespace anello::fabric {
+namespace anello::fabric::fabric_test {
 namespace {
 
 using conformance::Bytes;
@@ -138,4 +138,4 @@ TEST(InProcessFabric, TheSameCallsDoTheSame) {
 }
 
 }  // namespace
-}  // namespace anello::fabric
+}  // namespace anello::fabric::fabric_test

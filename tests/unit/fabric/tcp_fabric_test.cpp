@@ -8,7 +8,7 @@
 #include "fabric/tcp_frame.hpp"
 #include "unit/fabric/raw_peer.hpp"
 
-namespace anello::fabric {
+namespace anello::fabric::tcp_fabric_test {
 namespace {
 
 using conformance::Bytes;
@@ -316,4 +316,4 @@ TEST(TcpFabric, PeersWithOtherLimitsAreRefusedByName) {
 }
 
 }  // namespace
-}  // namespace anello::fabric
+}  // namespace anello::fabric::tcp_fabric_test

@@ -13,7 +13,7 @@
 #include "fabric/ucx_worker.hpp"
 #include "unit/fabric/raw_peer.hpp"
 
-namespace anello::fabric {
+namespace anello::fabric::ucx_link_test {
 namespace {
 
 using conformance::Bytes;
@@ -258,5 +258,5 @@ TEST(UcxLink, OperationsLeaveNoMemoryBehind) {
 }
 
 }  // namespace
-}  // namespace anello::fabric
+}  // namespace anello::fabric::ucx_link_test
 #endif

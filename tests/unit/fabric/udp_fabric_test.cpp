@@ -6,7 +6,7 @@
 #include "fabric/udp_datagram.hpp"
 #include "unit/fabric/raw_peer.hpp"
 
-namespace anello::fabric {
+namespace anello::fabric::udp_fabric_test {
 namespace {
 
 using conformance::Bytes;
@@ -128,4 +128,4 @@ TEST(UdpFabric, LargeDatagramsAndSmallOnesCarryTheSame) {
 }
 
 }  // namespace
-}  // namespace anello::fabric
+}  // namespace anello::fabric::udp_fabric_test

@@ -6,7 +6,7 @@
 
 #include "fabric/udp_reassembly.hpp"
 
-namespace anello::fabric {
+namespace anello::fabric::udp_owner_test {
 namespace {
 
 constexpr std::size_t piece_bytes = least_piece_bytes, message_bytes = 2 * piece_bytes;
@@ -84,4 +84,4 @@ TEST_F(UdpOwner, IsNotToldOfWhatItGaveNoPlace) {
 }
 
 }  // namespace
-}  // namespace anello::fabric
+}  // namespace anello::fabric::udp_owner_test

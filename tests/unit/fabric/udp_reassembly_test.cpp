@@ -5,7 +5,7 @@
 
 #include "conformance/fabric/fabric_farm.hpp"
 
-namespace anello::fabric {
+namespace anello::fabric::udp_reassembly_test {
 namespace {
 
 using conformance::Bytes;
@@ -55,4 +55,4 @@ TEST_F(UdpReassemblyNumbers, NoNumberMakesThemComeRound) {
 }
 
 }  // namespace
-}  // namespace anello::fabric
+}  // namespace anello::fabric::udp_reassembly_test

@@ -13,7 +13,7 @@
 #include "core/errors.hpp"
 #include "stream/stream.hpp"
 
-namespace anello::pipeline {
+namespace anello::pipeline::exchange_node_test {
 namespace {
 
 ExchangeNodeConfig node_config(exchange::Node node, std::uint16_t n_nodes, std::uint64_t farm_id) {
@@ -248,4 +248,4 @@ TEST(ExchangeNode, MemoryThatAMessageDoesNotFitIntoIsRefused) {
 }
 
 }  // namespace
-}  // namespace anello::pipeline
+}  // namespace anello::pipeline::exchange_node_test

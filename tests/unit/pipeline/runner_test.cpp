@@ -16,7 +16,7 @@
 #include "core/errors.hpp"
 #include "core/page_reader.hpp"
 
-namespace anello::pipeline {
+namespace anello::pipeline::runner_test {
 namespace {
 
 using testing::ElementsAre;
@@ -524,4 +524,4 @@ TEST(Runner, AThreadRestsAsLongAsItsPlanSaysAndStagesThatDoNotRestDoNotShortenIt
 }
 
 }  // namespace
-}  // namespace anello::pipeline
+}  // namespace anello::pipeline::runner_test

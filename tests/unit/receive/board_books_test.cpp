@@ -7,7 +7,7 @@
 
 #include "wire/bytes.hpp"
 
-namespace anello::receive {
+namespace anello::receive::board_books_test {
 namespace {
 
 using C = PacketCounter;
@@ -132,4 +132,4 @@ TEST(BoardBooks, SaysHowManyBoardsHaveComeToANumber) {
 }
 
 }  // namespace
-}  // namespace anello::receive
+}  // namespace anello::receive::board_books_test

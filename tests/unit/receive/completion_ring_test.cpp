@@ -7,7 +7,7 @@
 #include <thread>
 #include <vector>
 
-namespace anello::receive {
+namespace anello::receive::completion_ring_test {
 namespace {
 
 /// Every field follows from the number, so that a torn completion shows.
@@ -92,4 +92,4 @@ TEST(CompletionRing, EachCompletionGoesToExactlyOneSide) {
 }
 
 }  // namespace
-}  // namespace anello::receive
+}  // namespace anello::receive::completion_ring_test

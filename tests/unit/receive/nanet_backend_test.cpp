@@ -14,7 +14,7 @@
 #include "unit/receive/nanet_library.hpp"
 #include "unit/receive/udp_sender.hpp"
 
-namespace anello::receive {
+namespace anello::receive::nanet_backend_test {
 namespace {
 
 using testing::HasSubstr;
@@ -288,4 +288,4 @@ TEST_F(NanetBackendTest, DatagramsOfSocketsKeepTheKernelsStampAndTheirSource) {
 }
 
 }  // namespace
-}  // namespace anello::receive
+}  // namespace anello::receive::nanet_backend_test

@@ -15,7 +15,7 @@
 #include "unit/receive/udp_sender.hpp"
 #include "unit/receive/veth_pair.hpp"
 
-namespace anello::receive {
+namespace anello::receive::nanet_interface_test {
 namespace {
 
 using test::RawSender;
@@ -176,4 +176,4 @@ TEST_F(NanetInterfaceTest, WithoutPermissionTheErrorSaysWhichOne) {
 }
 
 }  // namespace
-}  // namespace anello::receive
+}  // namespace anello::receive::nanet_interface_test

@@ -3,7 +3,7 @@
 
 #include <gtest/gtest.h>
 
-namespace anello::receive {
+namespace anello::receive::read_times_test {
 namespace {
 
 constexpr Nanoseconds ms = 1'000'000;
@@ -113,4 +113,4 @@ TEST(ReadTimes, WhatTheSystemHoldsBackHasNotBeenRead) {
 }
 
 }  // namespace
-}  // namespace anello::receive
+}  // namespace anello::receive::read_times_test

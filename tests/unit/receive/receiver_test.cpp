@@ -8,7 +8,7 @@
 #include "unit/receive/mgp_sender.hpp"
 #include "unit/receive/udp_sender.hpp"
 
-namespace anello::receive {
+namespace anello::receive::receiver_test {
 namespace {
 
 using test::Bytes;
@@ -198,4 +198,4 @@ TEST(Receiver, CarriesABurstOverRealSockets) {
 }
 
 }  // namespace
-}  // namespace anello::receive
+}  // namespace anello::receive::receiver_test

@@ -7,7 +7,7 @@
 
 #include "core/errors.hpp"
 
-namespace anello::receive {
+namespace anello::receive::sequence_books_test {
 namespace {
 
 using C = CardCounter;
@@ -160,4 +160,4 @@ TEST(SequenceBooks, RefuseTooManySources) {
 }
 
 }  // namespace
-}  // namespace anello::receive
+}  // namespace anello::receive::sequence_books_test

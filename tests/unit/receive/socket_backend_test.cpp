@@ -14,7 +14,7 @@
 #include "core/errors.hpp"
 #include "unit/receive/udp_sender.hpp"
 
-namespace anello::receive {
+namespace anello::receive::socket_backend_test {
 namespace {
 
 using test::UdpSender;
@@ -294,4 +294,4 @@ TEST(SocketBackend, WrongConfigurationsNameThemselves) {
 }
 
 }  // namespace
-}  // namespace anello::receive
+}  // namespace anello::receive::socket_backend_test

@@ -6,7 +6,7 @@
 
 #include "core/errors.hpp"
 
-namespace anello::receive {
+namespace anello::receive::source_binding_test {
 namespace {
 
 using testing::HasSubstr;
@@ -142,4 +142,4 @@ TEST(TenfoldNotice, ComesWithTheFirstAndWithTenTimesAsMany) {
 }
 
 }  // namespace
-}  // namespace anello::receive
+}  // namespace anello::receive::source_binding_test

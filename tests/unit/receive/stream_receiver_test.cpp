@@ -6,7 +6,7 @@
 #include "core/errors.hpp"
 #include "unit/receive/stream_rig.hpp"
 
-namespace anello::receive {
+namespace anello::receive::stream_receiver_test {
 namespace {
 
 using test::Bytes;
@@ -451,4 +451,4 @@ TEST(StreamReceiver, WrongConfigurationsNameThemselves) {
 }
 
 }  // namespace
-}  // namespace anello::receive
+}  // namespace anello::receive::stream_receiver_test

@@ -2,7 +2,7 @@
 #include "unit/receive/stream_rig.hpp"
 
 /// Who may speak for the board behind a stream.
-namespace anello::receive::test {
+namespace anello::receive::test::stream_sources_test {
 namespace {
 
 using enum ReceiveCounter;
@@ -101,4 +101,4 @@ TEST(StreamSources, OnlyWhoIsConfiguredIsHeard) {
 }
 
 }  // namespace
-}  // namespace anello::receive::test
+}  // namespace anello::receive::test::stream_sources_test

@@ -13,7 +13,7 @@
 #include "wire/rich_channels.hpp"
 #include "wire/tel62.hpp"
 
-namespace anello::receive {
+namespace anello::receive::unpacker_test {
 namespace {
 
 using test::Bytes;
@@ -211,4 +211,4 @@ TEST_P(ClbFile, DatagramsGiveTheirHits) {
 INSTANTIATE_TEST_SUITE_P(Data, ClbFile, anello::test::both_kinds, anello::test::kind_name);
 
 }  // namespace
-}  // namespace anello::receive
+}  // namespace anello::receive::unpacker_test

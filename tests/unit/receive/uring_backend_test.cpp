@@ -8,7 +8,7 @@
 #include "unit/receive/udp_sender.hpp"
 #include "unit/receive/uring_here.hpp"
 
-namespace anello::receive {
+namespace anello::receive::uring_backend_test {
 namespace {
 
 using test::UdpSender;
@@ -123,5 +123,5 @@ TEST_F(UringBackendTest, RefusesWhatCannotWork) {
 }
 
 }  // namespace
-}  // namespace anello::receive
+}  // namespace anello::receive::uring_backend_test
 #endif

@@ -12,7 +12,7 @@
 #include "simulate/farm_trace.hpp"
 #include "simulate/scenario_keys.hpp"
 
-namespace anello::simulate {
+namespace anello::simulate::farm_test {
 namespace {
 
 constexpr Nanoseconds ms = 1'000'000;
@@ -298,4 +298,4 @@ TEST(Trace, TellsProcessesFaultsMessagesAndPackets) {
 }
 
 }  // namespace
-}  // namespace anello::simulate
+}  // namespace anello::simulate::farm_test

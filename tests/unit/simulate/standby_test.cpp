@@ -9,7 +9,7 @@
 #include "simulate/farm_oracle.hpp"
 #include "simulate/farm_search.hpp"
 
-namespace anello::simulate {
+namespace anello::simulate::standby_test {
 namespace {
 
 constexpr Nanoseconds ms = 1'000'000;
@@ -220,4 +220,4 @@ TEST_P(Takeover, MayBeginAtAnyStep) {
 }
 
 }  // namespace
-}  // namespace anello::simulate
+}  // namespace anello::simulate::standby_test

@@ -7,7 +7,7 @@
 #include "simulate/farm_oracle.hpp"
 #include "simulate/simulated_farm.hpp"
 
-namespace anello::simulate {
+namespace anello::simulate::stored_meps_test {
 namespace {
 
 constexpr Nanoseconds ms = 1'000'000;
@@ -117,4 +117,4 @@ TEST(StoredMeps, WhatIsWrongInAFileIsSeen) {
 }
 
 }  // namespace
-}  // namespace anello::simulate
+}  // namespace anello::simulate::stored_meps_test

@@ -8,7 +8,7 @@
 #include "core/errors.hpp"
 #include "wire/bytes.hpp"
 
-namespace anello::source {
+namespace anello::source::packet_source_test {
 namespace {
 
 using C = SourceCounter;
@@ -140,4 +140,4 @@ TEST(PacketSource, AConfigurationWithoutPortsOrRateIsRefused) {
 }
 
 }  // namespace
-}  // namespace anello::source
+}  // namespace anello::source::packet_source_test

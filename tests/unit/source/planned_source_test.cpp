@@ -11,7 +11,7 @@
 
 #include "wire/bytes.hpp"
 
-namespace anello::source {
+namespace anello::source::planned_source_test {
 namespace {
 
 using Sent = std::vector<std::pair<std::uint32_t, std::uint32_t>>;  // epoch, sequence
@@ -124,4 +124,4 @@ TEST(PlannedSource, ABoardDiesAtItsStep) {
 }
 
 }  // namespace
-}  // namespace anello::source
+}  // namespace anello::source::planned_source_test

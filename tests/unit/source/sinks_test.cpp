@@ -12,8 +12,7 @@
 #include "source/random.hpp"
 #include "source/udp_sink.hpp"
 
-using namespace anello::source;
-
+namespace anello::source::sinks_test {
 namespace {
 
 /// A UDP socket on a free port of the loopback.
@@ -132,3 +131,4 @@ TEST(PcapSink, SaysThatItCannotWrite) {
 }
 
 }  // namespace
+}  // namespace anello::source::sinks_test

@@ -14,7 +14,7 @@
 #include "unit/stream/fabric_pair.hpp"
 
 /// Strangers at the door of a stream over a network, and peers that break its rules once they are in.
-namespace anello::stream {
+namespace anello::stream::fabric_handshake_test {
 namespace {
 
 using test::FabricPair;
@@ -250,4 +250,4 @@ TEST(Address, WhatItMayBe) {
 }
 
 }  // namespace
-}  // namespace anello::stream
+}  // namespace anello::stream::fabric_handshake_test

@@ -18,7 +18,7 @@
 #include "unit/stream/shared_pair.hpp"
 
 /// Strangers who say anything but what docs/reference/stream-layout.md asks for.
-namespace anello::stream {
+namespace anello::stream::handshake_test {
 namespace {
 
 using test::Listening;
@@ -286,4 +286,4 @@ TEST(Config, EveryFieldHasItsRule) {
 }
 
 }  // namespace
-}  // namespace anello::stream
+}  // namespace anello::stream::handshake_test

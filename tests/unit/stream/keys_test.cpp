@@ -17,7 +17,7 @@
 #include "unit/stream/fabric_pair.hpp"
 
 /// Who may be at the other end of a stream over a network.
-namespace anello::stream {
+namespace anello::stream::keys_test {
 namespace {
 
 using test::patience_ns;
@@ -163,4 +163,4 @@ TEST(Keys, AnAddressOfTheNetworkNeedsThemOrAWord) {
 }
 
 }  // namespace
-}  // namespace anello::stream
+}  // namespace anello::stream::keys_test

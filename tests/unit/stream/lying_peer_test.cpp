@@ -14,7 +14,7 @@
 
 /// A peer that came in as it should, and other users' programs. Whatever they do with what they can reach, nothing here
 /// waits longer than it said.
-namespace anello::stream {
+namespace anello::stream::lying_peer_test {
 namespace {
 
 using test::Listening;
@@ -304,4 +304,4 @@ TEST(LetGo, MemoryAndDescriptorsGoBackAndTheEndStaysTheEnd) {
 }
 
 }  // namespace
-}  // namespace anello::stream
+}  // namespace anello::stream::lying_peer_test

@@ -14,7 +14,7 @@
 #include "stream/shared_ends.hpp"
 #include "unit/stream/shared_pair.hpp"
 
-namespace anello::stream {
+namespace anello::stream::ring_test {
 namespace {
 
 using test::patience_ns;
@@ -213,4 +213,4 @@ TEST(Ring, MemoryAndDescriptorsThatRunOutAreErrorsWithARemedy) {
 }
 
 }  // namespace
-}  // namespace anello::stream
+}  // namespace anello::stream::ring_test

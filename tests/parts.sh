@@ -146,7 +146,8 @@ note_earlier_runs() {
 
 seconds_of() {  # NAME: what docs/reference/tests.md says, of the first time or of another
   awk -F'|' -v name="$1" -v column="${was_run_before[$1]:+6}" \
-    'NF == 8 { part = $2; gsub(/[ `]/, "", part); if (part == name) print int($(column ? column : 5)) }' docs/reference/tests.md
+    'NF == 8 { part = $2; gsub(/[ `]/, "", part); if (part == name) seconds = $(column ? column : 5) }
+     END { print int(seconds) }' docs/reference/tests.md
 }
 
 tell_plan() {  # NAME...: what will be done, for how long, and what will not

@@ -20,11 +20,8 @@ from new_seeds.rounds import Search
 
 
 def kinds() -> list[Kind]:
-    """Those of which one piece may last longer than its share come first: the others take what is left."""
+    """Those of which one piece may last longer than its share come last."""
     return [
-        Kills(),
-        examples.Examples(examples.files()),
-        properties.CppProperties(properties.properties()),
         virtual.Virtual("farms", [], virtual.FARM_COUNTS, cases.FOLDER / "farm_seeds.txt", share=0.2),
         *(
             virtual.Virtual(chain, ["--chain", chain], virtual.chain_counts(chain),
@@ -32,6 +29,9 @@ def kinds() -> list[Kind]:
             for chain in ("rich", "camera")
         ),
         fuzzers.Fuzzers(),
+        properties.CppProperties(properties.properties()),
+        examples.Examples(examples.files()),
+        Kills(),
     ]  # fmt: skip
 
 

@@ -11,6 +11,7 @@ from new_seeds.kind import Kind
 from new_seeds.program import NotRunError, Turn
 
 ROUND_S = 600.0
+LEAST_TURN_S = 1.0
 LEAST_ROUND_S = 10.0  # a shorter one is no round: the search ends a little early
 FOUND, NOT_SEARCHED = 1, 2
 
@@ -43,14 +44,14 @@ class Search:
         return not why
 
     def _round(self, seconds: float) -> None:
-        """What one kind takes too long, all behind it have less."""
+        """What one kind takes too long, all behind it have less, but each has a turn."""
         until_s = time.monotonic() + seconds
         kinds = list(self._kinds)
         for i, kind in enumerate(kinds):
-            left_s = until_s - time.monotonic()
-            if left_s <= 0 or self._stop.is_set():
+            if self._stop.is_set():
                 return
-            self._turn(kind, left_s * kind.share / sum(one.share for one in kinds[i:]))
+            left_s = (until_s - time.monotonic()) * kind.share / sum(one.share for one in kinds[i:])
+            self._turn(kind, max(left_s, LEAST_TURN_S))
 
     def _turn(self, kind: Kind, seconds: float) -> None:
         begun_s = time.monotonic()

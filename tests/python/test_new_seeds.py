@@ -333,6 +333,7 @@ class Fake:
         self.name, self.share, self._finds, self._fails = name, share, finds or [], fails
         self.seconds: list[float] = []
         self.is_missing = self.stops = False
+        self.lasts_s = 0.0
 
     def missing(self) -> str:
         return "not here" if self.is_missing else ""
@@ -341,6 +342,7 @@ class Fake:
         if self._fails:
             raise NotRunError("no engine")
         self.seconds.append(turn.seconds_left())
+        time.sleep(self.lasts_s)
         if self.stops:
             turn.stop.set()
         return Outcome("1 thing", Counter({self.name: 1}), [self._finds.pop()] if self._finds else [])
@@ -357,6 +359,14 @@ def test_each_kind_has_its_share_and_what_others_leave(tmp_path: Path) -> None:
     assert one.seconds[0] == pytest.approx(25, rel=0.01)
     assert other.seconds[0] == pytest.approx(100, rel=0.01), "the first took no time at all"
     assert absent.seconds == []
+
+
+def test_each_kind_has_a_turn_however_short_the_search(tmp_path: Path) -> None:
+    slow, last = Fake("slow", 0.5), Fake("last", 0.5)
+    slow.lasts_s = 0.1
+    searched(tmp_path / "a.json", slow, last, seconds=0.05)
+    assert [len(slow.seconds), len(last.seconds)] == [1, 1]
+    assert last.seconds[0] == pytest.approx(rounds.LEAST_TURN_S, rel=0.1)
 
 
 def test_the_account_is_of_all_time_and_of_the_last_call(tmp_path: Path) -> None:

@@ -64,7 +64,7 @@ def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter, config: p
 # --- Tests that start processes -----------------------------------------------------------------------------------
 STARTS = {"subprocess.Popen", "os.fork", "os.forkpty", "os.posix_spawn", "os.spawn", "os.system"}
 # Programs of others that read what they are given and end: no test fails by chance because of one of them.
-AT_ONCE = {"c++", "g++", "git", "readelf", "systemd-analyze", "uname"}
+AT_ONCE = {"c++", "dpkg-query", "g++", "git", "ldd", "readelf", "systemd-analyze", "uname"}
 started: list[str] = []  # by the test that runs now
 
 

@@ -187,6 +187,7 @@ def test_camera_events_come_by_zeromq(tmp_path: Path) -> None:
 
 @needs_publishing
 @pytest.mark.process
+@pytest.mark.long
 def test_built_events_come_by_zeromq_to_the_workers(tmp_path: Path) -> None:
     address = f"ipc://{tmp_path}/built-{{node}}"
     run = start("exchange", "configs/lhcb-exchange.toml", "--local", "2", "--report-dir", str(tmp_path),

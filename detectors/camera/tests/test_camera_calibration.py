@@ -450,6 +450,7 @@ def of_one_gain(file: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 @pytest.mark.process
+@pytest.mark.long
 def test_a_run_keeps_one_gain(raw: Path, file: Path, of_one_gain: Path) -> None:
     about = cameras.attributes(of_one_gain)
     assert about["calibration_steps"] == "baseline, time lapse, spikes, gain selected"

@@ -206,7 +206,7 @@ def run_of(folder: Path, name: str, *settings: str) -> dict[str, Any]:
     return summary
 
 
-@pytest.fixture(scope="module", params=["LSTCam", "NectarCam"])
+@pytest.fixture(scope="module", params=["LSTCam", pytest.param("NectarCam", marks=pytest.mark.long)])
 def run(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> tuple[str, Path, dict[str, Any]]:
     pytest.importorskip("protozfits")
     folder = tmp_path_factory.mktemp("r1")
@@ -256,7 +256,7 @@ def test_the_camera_s_own_reader_opens_them(run: tuple[str, Path, dict[str, Any]
     assert n_seen == N_EVENTS
 
 
-@pytest.mark.parametrize("name", [*SAMPLES])
+@pytest.mark.parametrize("name", [pytest.param("LSTCam", marks=pytest.mark.long), "NectarCam"])
 @pytest.mark.process
 def test_a_run_writes_dl0_while_it_goes_on(name: str, protozfits: Any, tmp_path: Path) -> None:
     counters = {"LSTCam": "dragon_drs4", "NectarCam": "nectarcam_20"}[name]
@@ -373,6 +373,7 @@ def numbers_of(path: Path) -> list[int]:
 
 
 @pytest.mark.process
+@pytest.mark.long
 def test_what_is_killed_with_all_its_writers_leaves_whole_files(running: Running) -> None:
     """Nothing is missing of a time of which each stream has a whole file."""
     running.wait_for(lambda: len(running.files(1)) > 2 and len(running.files(2)) > 2)
@@ -390,6 +391,7 @@ def test_what_is_killed_with_all_its_writers_leaves_whole_files(running: Running
 
 
 @pytest.mark.process
+@pytest.mark.long
 def test_writers_close_their_files_when_the_run_alone_is_killed(running: Running) -> None:
     running.wait_for(lambda: running.files(1) and running.files(2))
     writers = running.writers()

@@ -141,6 +141,7 @@ def test_the_example_decides_a_run(tmp_path: Path) -> None:
 
 @pytest.mark.usefixtures("engine")
 @pytest.mark.process
+@pytest.mark.long
 def test_primitives_by_the_function_in_two_threads(tmp_path: Path) -> None:
     code, output, summary = run(
         tmp_path, "--trigger", f"{EXAMPLE}:by_multiplicity", "--set", "trigger.threads=2", "--set",

@@ -9,6 +9,7 @@ from typing import Any
 
 import pytest
 from hypothesis import settings
+from hypothesis.database import DirectoryBasedExampleDatabase
 
 sys.path.insert(0, str(Path(__file__).parent / "tests/python"))  # what tests share
 
@@ -17,7 +18,8 @@ import detector_data as of_detectors
 # A busy machine's time is no verdict. The tests' examples are a function of the sources: the same in every run.
 settings.register_profile("anello", deadline=None, derandomize=True)
 # New ones each time; those that failed are kept in .hypothesis and tried first: ./dev search.
-settings.register_profile("search", deadline=None, derandomize=False, print_blob=True)
+KEPT = DirectoryBasedExampleDatabase(ROOT / ".hypothesis/examples")
+settings.register_profile("search", deadline=None, derandomize=False, database=KEPT, print_blob=True)
 settings.load_profile(os.environ.get("ANELLO_HYPOTHESIS", "anello"))
 
 

@@ -7,6 +7,7 @@ import threading
 from pathlib import Path
 
 import pytest
+from opened import opened
 
 from anello.control.managed import MOST_BYTES, Managed, ManagedRun, NoAnswerError, address_in
 
@@ -106,12 +107,12 @@ def test_more_clients_than_there_is_room_for_are_turned_away(deep: Path) -> None
 
 
 def test_nothing_of_it_is_left_when_it_is_over(deep: Path) -> None:
-    before = threading.active_count()
+    before = opened()
     with Managed(deep):
         runs = [ManagedRun(deep) for _ in range(3)]
         for run in runs:
             run.order("state")
-    assert threading.active_count() == before
+    assert not [one for one in opened() - before if isinstance(one, threading.Thread)]
     for run in runs:
         with pytest.raises(NoAnswerError):
             run.order("state")

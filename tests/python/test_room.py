@@ -16,6 +16,7 @@ import seeds
 from hypothesis import Phase, settings
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, invariant, rule, run_state_machine_as_test
+from opened import opened
 
 from anello.control import states
 from anello.control.managed import NoAnswerError
@@ -269,12 +270,6 @@ def test_a_run_may_drain_before_the_order_to_stop_returns(tmp_path: Path) -> Non
     FakeRun.alive[0].leave(0)
     settle(partial(is_at_rest, room))
     room.close()
-
-
-def opened() -> set[object]:
-    """Descriptors and threads of this process. What earlier tests left in it may close at any time."""
-    links = (link for link in Path("/proc/self/fd").iterdir() if link.is_symlink())
-    return {f"{link.name}: {link.readlink()}" for link in links} | set(threading.enumerate())
 
 
 def test_a_thousand_runs_leave_nothing_behind(tmp_path: Path) -> None:

@@ -19,6 +19,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from opened import opened
 
 from anello import stream
 from anello.errors import ConfigError
@@ -292,10 +293,6 @@ sys.stdin.read()
 """
 
 
-def n_descriptors() -> int:
-    return sum(1 for _ in Path("/proc/self/fd").iterdir())
-
-
 def ring_bytes_mapped() -> int:
     spans = [
         line.split()[0].split("-") for line in Path("/proc/self/maps").read_text().splitlines() if "anello-ring" in line
@@ -308,7 +305,7 @@ def test_what_dead_peers_held_goes_back_at_once() -> None:
     n_peers = 20
     gc.collect()  # streams that earlier tests left
     with stream.listen(unused_address(), ring_bytes=SMALL, wait="block") as listener:
-        n_before, mapped_before = n_descriptors(), ring_bytes_mapped()
+        before, mapped_before = opened(), ring_bytes_mapped()
         code = [sys.executable, "-c", SEVERAL, listener.address, str(n_peers)]
         with subprocess.Popen(code, stdin=subprocess.PIPE) as process:
             streams = [listener.accept(timeout=60) for _ in range(n_peers)]
@@ -319,7 +316,7 @@ def test_what_dead_peers_held_goes_back_at_once() -> None:
         for each in streams:
             with pytest.raises(ConnectionResetError):
                 each.recv(10, timeout=60)
-        assert (n_descriptors(), ring_bytes_mapped()) == (n_before, mapped_before)
+        assert (opened() - before, ring_bytes_mapped()) == (set(), mapped_before)
         for each in streams:  # and stays as it was
             assert each.fileno() == -1
             with pytest.raises(ConnectionResetError):

@@ -55,6 +55,7 @@ TRANSPORTS = [
     pytest.param(("ucx", "tcp"), id="ucx", marks=pytest.mark.long),
     pytest.param(MEMORY, id="memory", marks=pytest.mark.long),
 ]
+USUAL = [*TRANSPORTS[:2], pytest.param(MEMORY, id="memory")]  # of one machine, too, by default
 
 
 class Node:
@@ -254,6 +255,7 @@ def test_strangers_at_all_ports_are_counted_and_change_nothing(
 
 
 # --- Killed -------------------------------------------------------------------------------------------------------
+@pytest.mark.parametrize("transport", USUAL, indirect=True)
 def test_a_killed_builder(begin: Begin) -> None:
     farm = begin('["em+ru+bu", "ru", "bu"]')
     farm.nodes[2].counts_to("builder", "meps_complete", 1)  # else it may hold nothing yet

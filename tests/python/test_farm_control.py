@@ -138,6 +138,7 @@ def test_a_farm_here_is_led_from_its_start_to_its_end(farm: Farm) -> None:
     assert room.status().members == ()
 
 
+@pytest.mark.long
 def test_a_farm_that_is_aborted_leaves_an_aborted_run(farm: Farm) -> None:
     room = farm.open()
     room.configure(EXCHANGE, SMALL)
@@ -184,6 +185,7 @@ def test_the_death_of_the_node_that_leads_is_an_error_with_its_cause(farm: Farm)
         assert catalogue.run(1)["state"] == "crashed"
 
 
+@pytest.mark.long
 def test_a_node_that_dies_before_the_start_ends_the_run_before_it_begins(farm: Farm) -> None:
     room = farm.open()
     room.configure(EXCHANGE, SMALL)
@@ -254,6 +256,7 @@ def test_a_run_outlives_its_agents_and_its_control_room(with_agents: Farm) -> No
         assert catalogue.run(1)["state"] == "ended"
 
 
+@pytest.mark.long
 def test_the_death_of_a_node_elsewhere_is_told(with_agents: Farm) -> None:
     room = with_agents.room
     room.configure(EXCHANGE, [*SMALL, 'farm.nodes=["here", "rack1", "rack2"]'])

@@ -81,7 +81,11 @@ def summary_of(directory: Path, shell: str, *, display: str = "plain", **environ
 @needs_engine
 @pytest.mark.parametrize(
     "shell",
-    ["$RUN | head -1; exit ${PIPESTATUS[0]}", "$RUN >&-", "$RUN >/dev/full 2>/dev/full", "$RUN >&- 2>&- <&-"],
+    [
+        "$RUN | head -1; exit ${PIPESTATUS[0]}",
+        "$RUN >/dev/full 2>/dev/full",
+        *(pytest.param(shell, marks=pytest.mark.long) for shell in ("$RUN >&-", "$RUN >&- 2>&- <&-")),
+    ],
 )
 @pytest.mark.process
 def test_a_reader_that_goes_away_does_not_end_a_run(tmp_path: Path, shell: str) -> None:
@@ -92,7 +96,7 @@ def test_a_reader_that_goes_away_does_not_end_a_run(tmp_path: Path, shell: str) 
 
 
 @needs_engine
-@pytest.mark.parametrize("encoding", ["ascii", "latin-1"])
+@pytest.mark.parametrize("encoding", ["ascii", pytest.param("latin-1", marks=pytest.mark.long)])
 @pytest.mark.process
 def test_a_narrow_character_set_does_not_end_a_run(tmp_path: Path, encoding: str) -> None:
     code, summary = summary_of(tmp_path, "$RUN", PYTHONIOENCODING=encoding)

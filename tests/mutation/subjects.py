@@ -101,7 +101,7 @@ def cpp_folder(root: Path, build: Path, name: str) -> CppSubject:
     ).stdout
     linked = re.search(r"^: && (.*?) && ", said.splitlines()[-1])
     if linked is None or not compilers:
-        raise RuntimeError(f"{build}: knows no test program of {name}; ./dev test builds it")
+        raise RuntimeError(f"{build}: knows no test program of {name}; ./dev mutants builds it")
     words = shlex.split(linked[1])
     at = words.index("-o")
     return CppSubject(name, sorted(compilers), build, compilers, words[:at] + words[at + 2 :])

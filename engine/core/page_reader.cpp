@@ -11,6 +11,7 @@
 #include <cstring>
 #include <limits>
 
+#include "core/copied_event.hpp"
 #include "core/errors.hpp"
 #include "core/page_layout.hpp"
 
@@ -175,23 +176,14 @@ std::vector<PageReader::Buffers> PageReader::buffers() const {
     return buffers;
 }
 
-/// As EventSlot::take() does: what was written while it was copied is copied again.
 std::optional<EventSlot::Event> PageReader::event() const {
     constexpr std::size_t place = offsetof(PageLayout, event);
-    auto slot = std::make_unique<EventSlot>();
-    for (int i = 0; i < 16; ++i) {
-        std::uint64_t n_before = 0, n_behind = 0;
-        copy(place, &n_before, sizeof n_before);
-        copy(place, slot.get(), sizeof(EventSlot));
-        copy(place, &n_behind, sizeof n_behind);
-        if (n_before % 2 != 0 || n_before != n_behind) continue;
-        auto event = slot->take();
-        if (event)
-            std::ranges::replace_if(
-                event->kind, [](char letter) { return letter < ' ' || letter > '~'; }, '?');
-        return event;
-    }
-    return std::nullopt;
+    auto event =
+        take_copied([&](std::size_t offset, void* to, std::size_t n_bytes) { copy(place + offset, to, n_bytes); });
+    if (event)
+        std::ranges::replace_if(
+            event->kind, [](char letter) { return letter < ' ' || letter > '~'; }, '?');
+    return event;
 }
 
 PageOwner owner_of_page(const std::string& name) {

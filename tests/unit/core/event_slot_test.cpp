@@ -5,9 +5,14 @@
 
 #include <algorithm>
 #include <atomic>
+#include <cstring>
+#include <functional>
 #include <memory>
 #include <thread>
+#include <utility>
 #include <vector>
+
+#include "core/copied_event.hpp"
 
 namespace anello {
 namespace {
@@ -75,6 +80,68 @@ TEST(EventSlot, NeverGivesAHalfWrittenOne) {
     is_over.store(true);
     writer.join();
     EXPECT_GT(n_taken, 0);
+}
+
+/// A reader in another process copies; whoever writes may do so at any moment of a copy.
+class CopiedSlot {
+  public:
+    /// Event 1 is there. The copy is made in pieces, before each of which at(number of the piece, this) may write.
+    explicit CopiedSlot(std::function<void(int, CopiedSlot&)> at) : at_(std::move(at)) { put(1); }
+
+    void put(std::uint8_t number) { slot_->put("number", number, payload_of(EventSlot::max_bytes, number)); }
+    std::optional<EventSlot::Event> take() {
+        return take_copied([this](std::size_t offset, void* to, std::size_t n_bytes) {
+            constexpr std::size_t most = 16'384;
+            for (std::size_t done = 0; done < n_bytes; done += most) {
+                at_(n_pieces_++, *this);
+                const auto* const from = reinterpret_cast<const std::byte*>(slot_.get()) + offset + done;
+                std::memcpy(static_cast<std::byte*>(to) + done, from, std::min(most, n_bytes - done));
+            }
+        });
+    }
+    int n_pieces() const { return n_pieces_; }
+
+  private:
+    const std::unique_ptr<EventSlot> slot_ = std::make_unique<EventSlot>();
+    const std::function<void(int, CopiedSlot&)> at_;
+    int n_pieces_ = 0;
+};
+
+TEST(EventSlot, ACopyIsOfOneEventWheneverAnotherIsWritten) {
+    constexpr int n_pieces = 7;  // of a copy in whose time nothing is written, counted below
+    for (int moment = 0; moment <= n_pieces; ++moment) {
+        CopiedSlot slot([moment](int piece, CopiedSlot& live) {
+            if (piece == moment) live.put(2);
+        });
+        const auto event = slot.take();
+        ASSERT_TRUE(event) << moment;
+        const auto number = static_cast<std::uint8_t>(event->wall_ns);
+        EXPECT_EQ(number, moment < n_pieces ? 2 : 1) << moment;
+        EXPECT_EQ(event->payload, payload_of(EventSlot::max_bytes, number)) << moment;
+        if (moment == n_pieces) {
+            EXPECT_EQ(slot.n_pieces(), n_pieces);
+        }
+    }
+}
+
+TEST(EventSlot, ACopyOfWhatIsWrittenAllTheTimeIsGivenUp) {
+    CopiedSlot slot([](int piece, CopiedSlot& live) { live.put(static_cast<std::uint8_t>(piece)); });
+    EXPECT_FALSE(slot.take());
+    EXPECT_LT(slot.n_pieces(), 1000);
+}
+
+/// Of a writer that was stopped in the midst of a write, and of one that was killed there.
+TEST(EventSlot, ACopyOfAHalfWrittenEventIsMadeAgainOrNone) {
+    const auto slot = std::make_unique<EventSlot>();
+    slot->put("number", 1, payload_of(100, 1));
+    const auto taken = [&slot](int n_half_written) {
+        return take_copied([&](std::size_t offset, void* to, std::size_t n_bytes) {
+            std::memcpy(to, reinterpret_cast<const std::byte*>(slot.get()) + offset, n_bytes);
+            if (n_half_written-- > 0) *static_cast<std::byte*>(to) |= std::byte{1};  // of the number of writes
+        });
+    };
+    EXPECT_EQ(taken(3).value().payload, payload_of(100, 1));
+    EXPECT_FALSE(taken(1'000'000));
 }
 
 }  // namespace

@@ -47,8 +47,8 @@ class Waiting {
     static constexpr Nanoseconds interrupt_check_ns = 100'000'000;
     static constexpr int looks_per_clock = 32;
 
-    Waiting(const StreamConfig& config, Nanoseconds timeout_ns) noexcept
-        : now_ns_(now()), interrupted_(config.interrupted) {
+    Waiting(const StreamConfig& config, Nanoseconds timeout_ns, const Clock& clock = SystemClock::instance()) noexcept
+        : clock_(clock), now_ns_(now()), interrupted_(config.interrupted) {
         last_check_ns_ = last_question_ns_ = now_ns_;
         deadline_ns_ = timeout_ns > no_deadline_ns - now_ns_ ? no_deadline_ns : now_ns_ + timeout_ns;
         const Nanoseconds spin_end_ns = now_ns_ + std::min(config.spin_ns, Nanoseconds{1} << 40);
@@ -66,7 +66,7 @@ class Waiting {
     }
 
   private:
-    static Nanoseconds now() noexcept { return SystemClock::instance().monotonic_ns(); }
+    Nanoseconds now() const noexcept { return clock_.monotonic_ns(); }
 
     template <typename Look>
     StreamStatus spin(RingEnd& end, Look look) noexcept {
@@ -123,6 +123,7 @@ class Waiting {
         return interrupted_();
     }
 
+    const Clock& clock_;
     Nanoseconds now_ns_, last_check_ns_, last_question_ns_, deadline_ns_, spin_until_ns_;
     bool (*interrupted_)() noexcept;
 };

@@ -213,6 +213,24 @@ TEST(EventFinder, NeedsHitsOnSeveralDomsAndJoinsWhatOverlaps) {
     EXPECT_EQ(second.back(), 25U);
 }
 
+/// At the two ends of the line, so that no hit of one is causal with any of the other.
+TEST(EventFinder, AnEventThatBeginsWhereTheLastOneEndsIsOneWithIt) {
+    const std::vector<Dom> doms = make_line({});
+    EventFinder finder({}, doms, 100);
+    constexpr std::int64_t step = 120 * 16, end = 3 * step;
+    for (const std::int64_t later : {0, 1}) {
+        std::vector<L1Hit> hits;
+        for (std::uint32_t i = 0; i < 4; ++i) hits.push_back({i * step, i});
+        for (std::uint32_t i = 0; i < 4; ++i) hits.push_back({end + later + i * step, 14 + i});
+        const auto events = finder.find(hits);
+        ASSERT_EQ(events.size(), later == 0 ? 1U : 2U) << later << "/16 ns behind it";
+        EXPECT_EQ(events[0].begin, 0);
+        EXPECT_EQ(events[0].end, later == 0 ? 2 * end : end);
+        EXPECT_EQ(events[0].n_overlays, later == 0 ? 1U : 0U);
+        EXPECT_EQ(finder.members(0).size(), later == 0 ? 8U : 4U);
+    }
+}
+
 TEST(EventFinder, TooManyHitsAreAnEventWithoutLookingFurther) {
     const std::vector<Dom> doms = make_line({});
     EventFinder finder({}, doms, 1000);

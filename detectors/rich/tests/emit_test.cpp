@@ -167,6 +167,11 @@ TEST(PrimitiveEmitter, CountsWhatCannotBeWritten) {
 TEST(PrimitiveEmitter, ALeapIsSkippedNotFilled) {
     EmitterConfig config;
     config.max_gap_frames = 100;
+    Rig longest(config);
+    give(longest.emitter, {{0, 0, 0x100}, {100 * 256, 0, 0x101}}, 1, true);
+    EXPECT_EQ(longest.sent(EmitCounter::frames_skipped), 0U);
+    EXPECT_EQ(longest.heard(ListenCounter::frames), 101U);
+    longest.expect_balance();
     Rig rig(config);
     give(rig.emitter, {{0, 0, 0x100}, {101 * 256, 0, 0x101}, {102 * 256, 0, 0x102}}, 1, true);
     EXPECT_EQ(rig.sent(EmitCounter::frames_skipped), 100U);
@@ -186,9 +191,14 @@ TEST(PrimitiveEmitter, TriesAgainWhenTheSystemIsFullThenCountsTheLoss) {
     rig.sink.n_refusals = 5;
     give(rig.emitter, {{512, 0, 0x102}, {768, 0, 0}}, 1, false);
     EXPECT_EQ(rig.sent(EmitCounter::frames_lost), 1U);
+    rig.sink.n_refusals = 2;
+    rig.sink.error = ENOBUFS;  // of a device's queue
+    give(rig.emitter, {{1024, 0, 0}}, 1, false);
+    EXPECT_EQ(rig.sent(EmitCounter::errors_full), 4U + 5U + 2U);
+    EXPECT_EQ(rig.sent(EmitCounter::frames_lost), 1U);
     rig.sink.n_refusals = 1;
     rig.sink.error = EPERM;  // no use in trying again
-    give(rig.emitter, {{1024, 0, 0x103}}, 1, true);
+    give(rig.emitter, {{1280, 0, 0x103}}, 1, true);
     EXPECT_EQ(rig.sent(EmitCounter::errors_other), 1U);
     EXPECT_EQ(rig.sent(EmitCounter::frames_lost), 2U);
     rig.expect_balance();

@@ -197,5 +197,56 @@ TEST(UdpReassembly, WhatComesIsWholeAndOnceAndTheRestIsCounted) {
     }));
 }
 
+/// Of another message that has the number of one, a damaged head or a lie: the first datagram decides, and nothing of
+/// the other comes into what is handed on.
+TEST(UdpReassembly, OfTwoMessagesWithOneNumberTheFirstIsHandedOnAsItWas) {
+    EXPECT_TRUE(rc::check([](std::uint64_t seed) {
+        std::mt19937_64 random(seed);
+        Recorder listener;
+        listener.on_peer(3, PeerState::up);
+        CounterPage page;
+        const auto counters = page.add_block<FabricCounter>("fabric");
+        UdpReassembly reassembly(3, 5'000, listener, counters);
+        const std::size_t piece_bytes = least_piece_bytes + random() % 1'000;
+        const std::size_t n_bytes = piece_bytes + 1 + random() % 2'500;
+        const Bytes header = pattern(1, 1 + random() % 64), payload = pattern(2, n_bytes);
+        Bytes other_header = header;
+        std::size_t other_bytes = n_bytes, other_piece_bytes = piece_bytes;
+        switch (random() % 4) {
+            case 0:
+                other_header[random() % header.size()] ^= std::byte{1};
+                break;
+            case 1:
+                other_header.pop_back();
+                break;
+            case 2:
+                other_bytes += 1 + random() % 1'000;
+                break;
+            default:
+                other_piece_bytes += 1 + random() % 400;
+        }
+        std::vector<Piece> pieces = cut(0, header, payload, piece_bytes);
+        std::vector<Piece> others = cut(0, other_header, pattern(3, other_bytes), other_piece_bytes);
+        const auto take = [&](const Piece& piece) {
+            DatagramHead head;
+            PieceView view;
+            RC_ASSERT(parse_head(piece.bytes, head));
+            RC_ASSERT(parse_piece(piece.bytes, head, 5'000, view));
+            return reassembly.take(view, 0);
+        };
+        std::ranges::shuffle(pieces, random);
+        std::ranges::shuffle(others, random);
+        for (const Piece& piece : pieces) {
+            RC_ASSERT(take(piece));
+            if (&piece == &pieces.back()) break;
+            for (const Piece& other : others) RC_ASSERT(!take(other));
+        }
+        RC_ASSERT(listener.messages.size() == 1U);
+        RC_ASSERT(listener.messages[0].header == header);
+        RC_ASSERT(listener.messages[0].payload == payload);
+        RC_ASSERT(counters[FabricCounter::datagrams_duplicate] == 0U);
+    }));
+}
+
 }  // namespace
 }  // namespace anello::fabric

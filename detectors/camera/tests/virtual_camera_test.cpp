@@ -47,7 +47,7 @@ TEST(VirtualCamera, IsAFunctionOfItsSeed) {
 }
 
 TEST(VirtualCamera, WhateverHappensIsExplained) {
-    simulate::expect_all_explained<VirtualCamera>(200);
+    simulate::expect_all_explained<VirtualCamera>("camera_chain_seeds", 200);
 }
 
 }  // namespace

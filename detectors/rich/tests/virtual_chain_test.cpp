@@ -44,7 +44,7 @@ TEST(VirtualChain, IsAFunctionOfItsSeed) {
 }
 
 TEST(VirtualChain, WhateverHappensIsExplained) {
-    simulate::expect_all_explained<VirtualChain>(300);
+    simulate::expect_all_explained<VirtualChain>("rich_chain_seeds", 300);
 }
 
 }  // namespace

@@ -6,10 +6,10 @@
 #include <algorithm>
 #include <cstdint>
 #include <iostream>
-#include <random>
 #include <string>
 #include <vector>
 
+#include "seed.hpp"
 #include "simulate/virtual_chains.hpp"
 
 namespace anello::simulate {
@@ -20,11 +20,14 @@ inline std::string first_of(const std::vector<std::string>& findings) {
     return all;
 }
 
-/// Of new seeds each time. One that is not explained is shown by `anello simulate --chain NAME --replay SEED`.
+/// Of those that once were not, tests/cases/FOUND.txt, and of n_seeds more. One that is not explained is shown by
+/// `anello simulate --chain NAME --replay SEED`.
 template <typename Chain>
-void expect_all_explained(std::uint64_t n_seeds) {
+void expect_all_explained(const std::string& found, std::uint64_t n_seeds) {
     const ChainsOf<Chain> chains;
-    const std::uint64_t first = std::random_device{}();
+    for (const auto& [seed, what] : test::found_seeds(found))
+        EXPECT_EQ(first_of(chains.run(seed, {}, 0).findings), "") << "seed " << seed << ", which found: " << what;
+    const std::uint64_t first = test::first_seed(n_seeds);
     const ChainTotals totals = search(chains, first, n_seeds, {});
     for (const std::uint64_t seed : totals.failed)
         ADD_FAILURE() << "seed " << seed << ": " << first_of(chains.run(seed, {}, 0).findings);

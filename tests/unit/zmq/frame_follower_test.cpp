@@ -7,6 +7,8 @@
 #include <random>
 #include <vector>
 
+#include "seed.hpp"
+
 namespace anello::zeromq {
 namespace {
 
@@ -19,9 +21,7 @@ void append_frame(std::vector<unsigned char>& bytes, std::size_t body_bytes, boo
 }
 
 TEST(FrameFollower, NeverAllowsAByteBehindTheFrameInAnyPieces) {
-    const unsigned seed = std::random_device{}();
-    SCOPED_TRACE(seed);
-    std::mt19937 random(seed);
+    std::mt19937_64 random(anello::test::seed());
     FrameFollower follower;
     for (const std::size_t body_bytes : {0, 1, 5, 254, 255, 256, 257, 70'000}) {
         for (const bool long_length : {false, true}) {

@@ -12,6 +12,7 @@
 #include "cell_map.hpp"
 #include "copier.hpp"
 #include "lender.hpp"
+#include "seed.hpp"
 
 namespace anello::zeromq {
 namespace {
@@ -29,9 +30,7 @@ std::vector<std::byte> bytes_of(std::size_t n_bytes, std::uint64_t seed) {
 }
 
 TEST(CellMap, RunsNeverOverlapAndAllCellsComeBack) {
-    const auto seed = std::random_device{}();
-    SCOPED_TRACE(seed);
-    std::mt19937 random(seed);
+    std::mt19937_64 random(anello::test::seed());
     CellMap cells(n_cells);
     std::vector<bool> taken(n_cells, false);
     std::vector<std::pair<std::size_t, std::size_t>> runs;
@@ -87,9 +86,7 @@ class Lending : public testing::Test {
 };
 
 TEST_F(Lending, MessagesStayWhereTheyAreUntilTheyAreGivenBackInAnyOrder) {
-    const auto seed = std::random_device{}();
-    SCOPED_TRACE(seed);
-    std::mt19937 random(seed);
+    std::mt19937_64 random(anello::test::seed());
     std::vector<std::pair<Loan, std::vector<std::byte>>> held;
     int n_lent = 0;
     for (int i = 0; i < 2000; ++i) {

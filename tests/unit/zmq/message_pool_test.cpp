@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "memory/spsc_ring.hpp"
+#include "seed.hpp"
 
 namespace anello::zeromq {
 namespace {
@@ -22,7 +23,7 @@ bool data_is_aligned(const void* memory) {
 
 TEST(MessagePool, GivesMemoryThatHoldsEveryByteOfAnySize) {
     MessagePool pool(keep_bytes);
-    std::mt19937_64 random(std::random_device{}());
+    std::mt19937_64 random(anello::test::seed());
     std::vector<std::size_t> sizes{MessagePool::smallest_bytes, 40960, 40961, 65536, 65537, 1 << 20, (1 << 20) + 1};
     for (int i = 0; i < 200; ++i) sizes.push_back(MessagePool::smallest_bytes + random() % (std::size_t{5} << 20));
     for (const std::size_t n_bytes : sizes) {

@@ -42,7 +42,7 @@ ANELLO = [sys.executable, "-m", "anello"]
 CREDITS = 4
 SETTINGS = [
     "exchange.packing=100", "exchange.verify_share=1.0", f"exchange.credits={CREDITS}",
-    f"exchange.timeout_ms={PATIENCE_MS}", "exchange.peer_timeout_ms=500", "generator.rate_hz=20000",
+    f"exchange.timeout_ms={PATIENCE_MS}", "exchange.peer_timeout_ms=2000", "generator.rate_hz=20000",
     "generator.n_buffers=16", "run.display=off", "run.duration_s=1000",
 ]  # fmt: skip
 # The timeouts above, and the delays of a loaded machine; the rendezvous alone would need ten seconds to notice.

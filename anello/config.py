@@ -10,14 +10,14 @@ from typing import Any
 from pydantic import BaseModel, ValidationError
 from pydantic_core import ErrorDetails
 
+from anello import registry
 from anello.config_base import Config, FrontEndsConfig, RelationError, fields_by_key, flatten, section_of
-from anello.config_keys import CHAINS, DEFAULT_CHAIN, known_keys, sections
+from anello.config_keys import config_of, key_names, known_keys, sections
 from anello.errors import ConfigError
-from anello.exchange.config import ExchangeConfig
-from anello.exchange.python_keys import GENERATOR
 from anello.section import EntryError
 
-__all__ = ["Config", "ExchangeConfig", "FrontEndsConfig", "load"]
+__all__ = ["Config", "FrontEndsConfig", "load"]
+BEHIND_A_CHAIN = "exchange"  # the chain that may have another before it
 
 
 def load(path: Path | None, settings: Sequence[str] = (), values: Mapping[str, Any] | None = None) -> Config:
@@ -25,16 +25,19 @@ def load(path: Path | None, settings: Sequence[str] = (), values: Mapping[str, A
     values = _read_toml(path) if path else dict(values or {})
     given = [_parsed(setting) for setting in settings]
     chain = _chain_of(values | {key: value for key, value in given if key == "chain"})
-    _refuse_unknown_keys(values, CHAINS[chain], "", chain)
+    _refuse_unknown_keys(values, config_of(chain), "", chain)
     for key, value in given:
         _apply(values, key, value, chain)
     config = _validated(values, chain)
-    return _behind_its_chain(config, path) if isinstance(config, ExchangeConfig) else config
+    return _behind_its_chain(config, path) if chain == BEHIND_A_CHAIN else config
 
 
-def _behind_its_chain(config: ExchangeConfig, path: Path | None) -> ExchangeConfig:
+def _behind_its_chain(config: Config, path: Path | None) -> Config:
     """With the configuration of the chain before the exchange, which its file names."""
-    if config.input.from_ == GENERATOR:
+    from anello.exchange.config import ExchangeConfig
+    from anello.exchange.python_keys import GENERATOR
+
+    if not isinstance(config, ExchangeConfig) or config.input.from_ == GENERATOR:
         return config
     file = ((path.parent if path else Path()) / config.input.config).resolve()
     chain = load(file, config.input.settings)
@@ -55,10 +58,11 @@ def _read_toml(path: Path) -> dict[str, Any]:
 
 
 def _chain_of(values: Mapping[str, Any]) -> str:
-    chain = values.get("chain", DEFAULT_CHAIN)
-    if not isinstance(chain, str) or chain not in CHAINS:
-        rule = "must be " + " or ".join(f'"{name}"' for name in CHAINS)
-        raise ConfigError("chain", rule, _show(chain), f"The default is {_show(DEFAULT_CHAIN)}")
+    default = registry.default_chain()
+    chain = values.get("chain", default)
+    if not isinstance(chain, str) or chain not in registry.names():
+        rule = "must be " + " or ".join(f'"{name}"' for name in registry.names())
+        raise ConfigError("chain", rule, _show(chain), f"The default is {_show(default)}")
     return chain
 
 
@@ -73,8 +77,8 @@ def _refuse_unknown_keys(values: dict[str, Any], model: type[BaseModel], prefix:
 
 
 def _unknown_key(key: str, chain: str) -> ConfigError:
-    for other in CHAINS:
-        if key in known_keys(other) or key in sections(other):
+    for other in registry.names():
+        if key in key_names(other) or key in sections(other):
             rule = f"belongs to the chain {other}, and this configuration is for the chain {chain}"
             return ConfigError(key, rule, key.rsplit(".", 1)[-1], f'Leave it out, or set chain = "{other}"')
     known_here = known_keys(chain)
@@ -93,7 +97,7 @@ def _parsed(setting: str) -> tuple[str, Any]:
 
 
 def _apply(values: dict[str, Any], key: str, value: object, chain: str) -> None:
-    if key not in known_keys(chain):
+    if key not in key_names(chain):
         raise _unknown_key(key, chain)
     *tables, name = key.split(".")
     for table in tables:
@@ -114,7 +118,7 @@ def _toml_value(text: str) -> object:
 
 def _validated(values: dict[str, Any], chain: str) -> Config:
     try:
-        return CHAINS[chain].model_validate(values)
+        return config_of(chain).model_validate(values)
     except ValidationError as error:
         raise _config_error(error.errors()[0], values, chain) from error
 
@@ -144,7 +148,7 @@ def _config_error(details: ErrorDetails, values: dict[str, Any], chain: str) -> 
     context = details.get("ctx", {})
     cause = context.get("error")
     if isinstance(cause, RelationError):
-        given = dict(flatten(_effective(values, CHAINS[chain])))[cause.field]
+        given = dict(flatten(_effective(values, config_of(chain))))[cause.field]
         return ConfigError(cause.field, cause.rule, _show(given), _sentence(cause.remedy))
     field, given = _dotted(details["loc"]), details["input"]
     if isinstance(cause, EntryError):

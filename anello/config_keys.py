@@ -7,12 +7,10 @@ from functools import cache
 from typing import Any
 
 from pydantic import BaseModel
+from pydantic.fields import FieldInfo
 
 from anello import registry
 from anello.config_base import Config, Scalar, fields_by_key, section_of
-
-CHAINS: dict[str, type[Config]] = registry.parts("config")
-DEFAULT_CHAIN = registry.default_chain()
 
 
 @dataclass(frozen=True)
@@ -27,15 +25,27 @@ class Key:
     choices: tuple[str, ...]
 
 
+def config_of(chain: str) -> type[Config]:
+    """The configuration's model; those of other chains are not loaded. Raises KeyError where there is no such chain."""
+    model: type[Config] = registry.part(chain, "config")
+    return model
+
+
 @cache
-def known_keys(chain: str = DEFAULT_CHAIN) -> dict[str, Key]:
+def key_names(chain: str) -> frozenset[str]:
+    """All keys of a chain by dotted name. Who needs no more is spared the schemas of known_keys."""
+    return frozenset(name for name, _, _ in _walk(config_of(chain), ""))
+
+
+@cache
+def known_keys(chain: str) -> dict[str, Key]:
     """All keys of a chain by dotted name, in the order of the file."""
-    return {key.name: key for key in _walk(CHAINS[chain], "")}
+    return {name: _key(name, field, model) for name, field, model in _walk(config_of(chain), "")}
 
 
-def sections(chain: str = DEFAULT_CHAIN) -> dict[str, str]:
+def sections(chain: str) -> dict[str, str]:
     """Dotted name -> meaning of each section, outer before inner; "" holds the keys above all sections."""
-    return {"": ""} | dict(_sections(CHAINS[chain], ""))
+    return {"": ""} | dict(_sections(config_of(chain), ""))
 
 
 def _sections(model: type[BaseModel], prefix: str) -> Iterator[tuple[str, str]]:
@@ -46,17 +56,29 @@ def _sections(model: type[BaseModel], prefix: str) -> Iterator[tuple[str, str]]:
             yield from _sections(inner, f"{prefix}{name}.")
 
 
-def _walk(model: type[BaseModel], prefix: str) -> Iterator[Key]:
+def _walk(model: type[BaseModel], prefix: str) -> Iterator[tuple[str, FieldInfo, type[BaseModel]]]:
+    """(dotted name, field, the model that has it) of each key."""
     for name, field in fields_by_key(model).items():
         inner = section_of(field)
         if inner:
             yield from _walk(inner, f"{prefix}{name}.")
         else:
-            schema = model.model_json_schema()["properties"][name]
-            yield Key(
-                prefix + name, field.get_default(), _kind(schema), _bounds(schema), field.description or "",
-                tuple(schema.get("enum", ())),
-            )  # fmt: skip
+            yield prefix + name, field, model
+
+
+def _key(name: str, field: FieldInfo, model: type[BaseModel]) -> Key:
+    schema = _schemas(model)[name.rpartition(".")[2]]
+    return Key(
+        name, field.get_default(), _kind(schema), _bounds(schema), field.description or "",
+        tuple(schema.get("enum", ())),
+    )  # fmt: skip
+
+
+@cache
+def _schemas(model: type[BaseModel]) -> dict[str, Any]:
+    """By key. One schema of a whole model serves all its keys: making it costs milliseconds."""
+    properties: dict[str, Any] = model.model_json_schema()["properties"]
+    return properties
 
 
 KINDS = {"integer": "whole number", "number": "number", "string": "text", "boolean": "true or false"}

@@ -6,8 +6,9 @@ import json
 import textwrap
 from collections.abc import Iterator
 
+from anello import registry
 from anello.config_base import Config, Scalar
-from anello.config_keys import CHAINS, DEFAULT_CHAIN, Key, known_keys, sections
+from anello.config_keys import Key, known_keys, sections
 
 LINE = 110
 
@@ -28,7 +29,7 @@ def as_plain_toml(config: Config) -> str:
     values, lines = config.as_given(), []
     for section in sections(config.chain):
         lines += ["", f"[{section}]"] if section else []
-        lines += [f"{_last(name)} = {_toml(values[name])}" for name in _keys_of(section, config.chain)]
+        lines += [f"{_last(name)} = {_toml(value)}" for name, value in values.items() if _section(name) == section]
     return "\n".join(lines) + "\n"
 
 
@@ -48,22 +49,24 @@ def reference() -> str:
         "need no quotes there. `anello config show FILE` prints the effective values. Unknown keys are refused, and so",
         "are those of the chains that are not chosen.",
         "",
-        *_table([_row(key, {}) for key in _keys_of("", DEFAULT_CHAIN).values()]),
+        *_table([_row(key, {}) for key in _keys_of("", registry.default_chain()).values()]),
     ]
-    meanings = {section: meaning for chain in CHAINS for section, meaning in sections(chain).items() if section}
+    meanings = {
+        section: meaning for chain in registry.names() for section, meaning in sections(chain).items() if section
+    }
     for section, meaning in meanings.items():
         lines += ["", f"## {section}", f"{meaning}{_only_in(section)}", "", *_table(_rows(section))]
     return "\n".join(lines) + "\n"
 
 
 def _only_in(section: str) -> str:
-    having = [chain for chain in CHAINS if section in sections(chain)]
-    return "" if len(having) == len(CHAINS) else f" Chain {' and '.join(having)}."
+    having = [chain for chain in registry.names() if section in sections(chain)]
+    return "" if len(having) == len(registry.names()) else f" Chain {' and '.join(having)}."
 
 
 def _rows(section: str) -> list[str]:
     """Each key once, with what differs from chain to chain."""
-    by_chain = {chain: _keys_of(section, chain) for chain in CHAINS if section in sections(chain)}
+    by_chain = {chain: _keys_of(section, chain) for chain in registry.names() if section in sections(chain)}
     names = {name: None for keys in by_chain.values() for name in keys}
     return [_row_of_chains({chain: keys[name] for chain, keys in by_chain.items() if name in keys}, len(by_chain))
             for name in names]  # fmt: skip
@@ -95,13 +98,17 @@ def _row(key: Key, differing: dict[str, Key]) -> str:
 
 
 def _keys_of(section: str, chain: str) -> dict[str, Key]:
-    return {name: key for name, key in known_keys(chain).items() if name.rpartition(".")[0] == section}
+    return {name: key for name, key in known_keys(chain).items() if _section(name) == section}
 
 
 def _sentence(key: Key) -> str:
     if key.choices:
         return f"One of: {', '.join(key.choices)}."
     return f"[{key.bounds}]" if key.bounds else ""
+
+
+def _section(name: str) -> str:
+    return name.rpartition(".")[0]
 
 
 def _last(name: str) -> str:

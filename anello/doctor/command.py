@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from anello import output
-from anello.config import Config, ExchangeConfig
+from anello.config import Config
 from anello.config_base import FrontEndsConfig
 from anello.doctor import fixing, show, topology, traffic
 from anello.doctor.checks import examine, make_subject
@@ -15,6 +15,7 @@ from anello.doctor.finding import Finding, Result
 from anello.doctor.host import Host, Subject
 from anello.doctor.machine import ThisMachine
 from anello.errors import ConfigError
+from anello.exchange.config import ExchangeConfig
 from anello.exchange.placement import near_card
 
 

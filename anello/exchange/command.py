@@ -13,10 +13,10 @@ from rich.console import Console
 
 from anello import run_directory
 from anello.catalogue.entry import Entry
-from anello.config import Config, ExchangeConfig, load
+from anello.config import Config, load
 from anello.errors import ConfigError
 from anello.exchange import curve, keys, left_behind, local, mpi, placement
-from anello.exchange.config import ALIGNMENT_BYTES, BYTES_BESIDE_FRAGMENT, MFP_HEADER_BYTES
+from anello.exchange.config import ALIGNMENT_BYTES, BYTES_BESIDE_FRAGMENT, MFP_HEADER_BYTES, ExchangeConfig
 from anello.exchange.engine_keys import ExchangeKeys, RolesKeys
 from anello.exchange.group import Group, Hello, StartError
 from anello.exchange.keys import Keys

@@ -7,7 +7,7 @@ from pathlib import Path
 from rich.console import Console
 
 from anello import report
-from anello.config import ExchangeConfig
+from anello.exchange.config import ExchangeConfig
 from anello.exchange.node_record import NodeRecord
 from anello.exchange.record import ExchangeRecord, together
 from anello.exchange.running import alone, read_records

@@ -17,12 +17,12 @@ from pathlib import Path
 from typing import IO, Self
 
 from anello import output
-from anello.config import ExchangeConfig
 from anello.doctor import topology
 from anello.doctor.finding import CannotTell
 from anello.doctor.host import Host
 from anello.doctor.machine import ThisMachine
 from anello.exchange import left_behind
+from anello.exchange.config import ExchangeConfig
 from anello.exchange.keys import Keys
 from anello.exchange.placement import n_on_the_way
 from anello.exchange.rendezvous import Pace

@@ -15,10 +15,10 @@ from rich.console import Console
 
 from anello import display
 from anello.catalogue.entry import Entry
-from anello.config import ExchangeConfig
 from anello.cpu import CpuTime
 from anello.errors import ConfigError, engine_errors
 from anello.exchange.account import Account
+from anello.exchange.config import ExchangeConfig
 from anello.exchange.feed import Feed
 from anello.exchange.feed_of import feed_of
 from anello.exchange.group import Group, GroupEndedError, as_json

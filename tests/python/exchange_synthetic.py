@@ -7,8 +7,9 @@ from typing import Any
 
 import numpy as np
 
-from anello.config import ExchangeConfig, load
+from anello.config import load
 from anello.exchange.account import Account, Came, Sent, Told
+from anello.exchange.config import ExchangeConfig
 from anello.exchange.group import Hello
 from anello.exchange.messages import Message
 from anello.exchange.node_record import NodeRecord, Sample

@@ -3,16 +3,20 @@
 
 import tomllib
 from pathlib import Path
+from typing import Any
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from pydantic import BaseModel
 
+from anello import config_keys, registry
 from anello.camera.config import CameraConfig
-from anello.config import Config, ExchangeConfig, load
-from anello.config_keys import CHAINS, Key, known_keys
+from anello.config import Config, load
+from anello.config_keys import Key, known_keys
 from anello.config_text import as_toml, reference
 from anello.errors import ConfigError
+from anello.exchange.config import ExchangeConfig
 from anello.rich.config import RichConfig
 
 ROOT = Path(__file__).parents[2]
@@ -93,8 +97,8 @@ for path in (ROOT / "detectors").glob("*/tests/settings.toml"):
     ALONG |= settings["along"]
 for values in OTHER_VALUES.values():
     values["alarms.rules"] = '["lost_hz > 5"]'
-CHOICES = " or ".join(f'"{name}"' for name in CHAINS)
-KEYS = [(chain, name) for chain in CHAINS for name in known_keys(chain) if name != "chain"]
+CHOICES = " or ".join(f'"{name}"' for name in registry.names())
+KEYS = [(chain, name) for chain in registry.names() for name in known_keys(chain) if name != "chain"]
 
 
 def other_value(key: Key, chain: str) -> str:
@@ -271,7 +275,7 @@ def test_boards_of_each_group(n_boards: int, n_ports: int, n_groups: int, sizes:
     assert [board for group in groups for board in group] == list(range(n_boards))
 
 
-@given(data=st.data(), chain=st.sampled_from(list(CHAINS)))
+@given(data=st.data(), chain=st.sampled_from(registry.names()))
 def test_any_choice_of_keys_reads_back_as_shown(data: st.DataObject, chain: str) -> None:
     names = data.draw(st.lists(st.sampled_from([name for of, name in KEYS if of == chain]), max_size=6, unique=True))
     config = loaded(f"chain={chain}", *(setting for name in names for setting in other_setting(chain, name)))
@@ -388,6 +392,36 @@ def test_configurations_of_the_project_are_right(path: Path) -> None:
 def test_bursts_follow_from_the_duration(settings: list[str], n_bursts: int) -> None:
     config = load(None, settings)
     assert config.n_bursts == config.flat()["source.n_bursts"] == n_bursts
+
+
+@pytest.fixture
+def described(monkeypatch: pytest.MonkeyPatch) -> list[type[BaseModel]]:
+    """The models whose schema is made from now on."""
+    listed: list[type[BaseModel]] = []
+    make = BaseModel.model_json_schema.__func__  # type: ignore[attr-defined]
+
+    def list_and_make(model: type[BaseModel]) -> dict[str, Any]:
+        listed.append(model)
+        schema: dict[str, Any] = make(model)
+        return schema
+
+    for cached in (config_keys.known_keys, config_keys._schemas):
+        cached.cache_clear()
+    monkeypatch.setattr(BaseModel, "model_json_schema", classmethod(list_and_make))
+    return listed
+
+
+@pytest.mark.parametrize("chain", registry.names())
+def test_the_schema_of_a_model_is_made_once(described: list[type[BaseModel]], chain: str) -> None:
+    n_sections = len([name for name in config_keys.sections(chain) if name])
+    n_keys = len(known_keys(chain))
+    known_keys(chain)
+    assert len(described) == len(set(described)) <= n_sections + 1 < n_keys
+
+
+def test_a_right_configuration_is_read_without_schemas(described: list[type[BaseModel]]) -> None:
+    load(ROOT / "detectors/rich/na62-rich.toml", ["run.seed=7", "receive.gro=false"])
+    assert described == []
 
 
 def test_reference_page_is_up_to_date() -> None:

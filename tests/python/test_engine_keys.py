@@ -15,10 +15,10 @@ import numpy as np
 import pytest
 from pydantic import BaseModel, Field
 
-from anello import _engine, simulate
+from anello import _engine, registry, simulate
 from anello.config import load
 from anello.config_base import Config, fields_by_key, section_of
-from anello.config_keys import CHAINS, known_keys
+from anello.config_keys import config_of, known_keys
 from anello.errors import ConfigError
 from anello.packet_chain.config import PacketConfig
 from anello.rich import find_rings
@@ -36,15 +36,20 @@ class NumberedPackets(PacketConfig):
     chain: str = Field(default="numbered packets")
 
 
-ALL: dict[str, type[Config]] = CHAINS | {"numbered packets": NumberedPackets}
-with patch.dict(CHAINS, ALL):
+ALL: dict[str, type[Config]] = {chain: config_of(chain) for chain in registry.names()}
+ALL["numbered packets"] = NumberedPackets
+REGISTERED = {chain: registry.registration(chain) for chain in registry.names()} | {
+    "numbered packets": registry.Registration(about="", config=f"{__name__}:NumberedPackets", presentation="")
+}
+WITH_NUMBERED_PACKETS = patch.object(registry, "_registrations", lambda: REGISTERED)
+with WITH_NUMBERED_PACKETS:
     KEYS_OF = {chain: known_keys(chain) for chain in ALL}
 
 
 @pytest.fixture(autouse=True)
-def _all_chains(monkeypatch: pytest.MonkeyPatch) -> None:
-    for chain, config in ALL.items():
-        monkeypatch.setitem(CHAINS, chain, config)
+def _all_chains() -> Iterator[None]:
+    with WITH_NUMBERED_PACKETS:
+        yield
 
 
 def section_at(config: type[BaseModel], dotted: str) -> type[BaseModel] | None:

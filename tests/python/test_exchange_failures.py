@@ -26,9 +26,10 @@ from stalls import PATIENCE_MS
 from test_run import ROOT
 from veth import Star, VethUnavailableError, star
 
-from anello.config import ExchangeConfig, load
+from anello.config import load
 from anello.exchange import keys as key_files
 from anello.exchange import left_behind
+from anello.exchange.config import ExchangeConfig
 from anello.exchange.rendezvous import Pace
 from anello.exchange.server import RendezvousServer
 from anello.exit_codes import LOST

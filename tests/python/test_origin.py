@@ -13,13 +13,12 @@ import synthetic
 from hypothesis import given
 from hypothesis import strategies as st
 
-from anello import origin, report_html, summary
+from anello import origin, registry, report_html, summary
 from anello.config import load
-from anello.config_keys import CHAINS
 from anello.origin import Origin, commit, digest, iso, node_values, tell_beside
 
 
-@pytest.mark.parametrize("chain", CHAINS)
+@pytest.mark.parametrize("chain", registry.names())
 def test_the_configuration_of_each_chain_can_be_read_back(chain: str, tmp_path: Path) -> None:
     settings = [f"chain={chain}", "run.name=another", "run.duration_s=3.5"]
     first = Origin.of(load(None, settings))

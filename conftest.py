@@ -1,17 +1,22 @@
 # SPDX-License-Identifier: Apache-2.0
 """What several tests share."""
 
+import json
 import os
 import sys
-from collections.abc import Generator, Iterable
+from collections.abc import Generator, Iterable, Iterator
 from pathlib import Path
 from typing import Any
+from unittest.mock import patch
 
 import pytest
 from hypothesis import settings
 from hypothesis.database import DirectoryBasedExampleDatabase
 
-sys.path.insert(0, str(Path(__file__).parent / "tests/python"))  # what tests share
+from anello.drawing import Figure
+
+ROOT = Path(__file__).parent
+sys.path.insert(0, str(ROOT / "tests/python"))  # what tests share
 
 import detector_data as of_detectors
 
@@ -21,6 +26,20 @@ settings.register_profile("anello", deadline=None, derandomize=True)
 KEPT = DirectoryBasedExampleDatabase(ROOT / ".hypothesis/examples")
 settings.register_profile("search", deadline=None, derandomize=False, database=KEPT, print_blob=True)
 settings.load_profile(os.environ.get("ANELLO_HYPOTHESIS", "anello"))
+
+
+@pytest.fixture(scope="session", autouse=True)
+def _plotly_checks_each_figure() -> Iterator[None]:
+    """Of reports that are made in the tests' own process: Plotly knows each key, and would have written the same."""
+    to_json = Figure.to_json
+
+    def checked(figure: Figure) -> str:
+        told = to_json(figure)
+        assert json.loads(figure.plotly().to_json()) == json.loads(told)
+        return told
+
+    with patch.object(Figure, "to_json", checked):
+        yield
 
 
 @pytest.fixture(scope="session", params=["real", "lookalike"])
@@ -38,7 +57,13 @@ N_LEFT_OUT = pytest.StashKey[int]()
 
 
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
-    """Those marked `long` run where somebody asks: with ANELLO_LONG=1, with -m, or by a test's own name."""
+    """Those marked `long` run where somebody asks: with ANELLO_LONG=1, with -m, or by a test's own name.
+
+    Those marked `process` are told in the report, for tests/second_try.py.
+    """
+    for one in items:
+        if one.get_closest_marker("process"):
+            one.user_properties.append(("process", one.nodeid))
     asked = config.option.markexpr or any("::" in argument for argument in config.args)
     left_out = [] if asked or "ANELLO_LONG" in os.environ else [one for one in items if one.get_closest_marker("long")]
     config.stash[N_LEFT_OUT] = len(left_out)

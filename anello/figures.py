@@ -2,24 +2,20 @@
 """The figure that every chain's report has."""
 
 from collections.abc import Mapping
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
 from anello import plot
+from anello.drawing import Figure
 from anello.over_time import Together
-
-if TYPE_CHECKING:
-    import plotly.graph_objects as go
 
 
 def latency(
     stages: Mapping[str, Mapping[str, Any]], legs: Mapping[str, str], *, whole: str, deadline_us: float | None = None
-) -> "go.Figure | None":
+) -> Figure | None:
     """Latency histogram of each of these legs, the total in black."""
-    import plotly.graph_objects as go
-
-    figure = go.Figure()
+    figure = Figure()
     drawn = [name for name in legs if stages.get(name, {}).get("count")]
     for name, colour in zip(drawn, plot.SERIES, strict=False):
         x_us, share = _coarse(stages[name])
@@ -38,17 +34,15 @@ def latency(
 
 def over_time(
     together: Together | None, words: str, *, watched: bool, deadline_us: float | None = None
-) -> "go.Figure | None":
+) -> Figure | None:
     """The greatest and the mean of this latency against time, and the machine's longest hiccup where it was watched."""
-    import plotly.graph_objects as go
-
     if together is None:
         return None
     series = together.latency
     time_s = (np.arange(len(series.count)) + 0.5) * series.bin_ns * 1e-9
     has_events = series.count > 0
     mean_ns = series.sum_ns / np.maximum(series.count, 1)
-    figure = go.Figure()
+    figure = Figure()
     lines = [("greatest", series.max_ns, has_events, plot.BLUE, 1.2), ("mean", mean_ns, has_events, plot.INK, 1.6)]
     if watched:
         lines.append(("the machine's own", together.hiccup_ns, together.hiccup_ns > 0, plot.ORANGE, 1.2))
@@ -69,7 +63,7 @@ def over_time(
     return figure
 
 
-def _add_deadline(figure: "go.Figure", deadline_us: float) -> None:
+def _add_deadline(figure: Figure, deadline_us: float) -> None:
     figure.add_vline(x=deadline_us, line={"color": plot.RED, "width": 2, "dash": "dash"})
     figure.add_annotation(
         x=np.log10(deadline_us), y=1, yref="paper", text=f"deadline {deadline_us * 1e-3:g} ms", showarrow=False,

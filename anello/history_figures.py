@@ -1,17 +1,14 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A run against time, drawn. Each takes plain values and returns a plotly figure, or None when there is nothing."""
+"""A run against time, drawn. Each takes plain values and returns a figure, or None when there is nothing."""
 
 from collections.abc import Callable, Mapping, Sequence
-from typing import TYPE_CHECKING
 
 import numpy as np
 
 from anello import plot
+from anello.drawing import Figure
 from anello.history import Moment
 from anello.over_time import Series
-
-if TYPE_CHECKING:
-    import plotly.graph_objects as go
 
 MOST_POINTS = 400
 TIME = "time, s"
@@ -19,10 +16,8 @@ SHOWN = (("p50_ns", "50 %", plot.INK), ("p99_ns", "99 %", plot.BLUE), ("p999_ns"
 LATE_US = 1000.0
 
 
-def rate(series: Series | None) -> "go.Figure | None":
+def rate(series: Series | None) -> Figure | None:
     """Events per second, in bins that are wide enough to be looked at."""
-    import plotly.graph_objects as go
-
     if series is None or not len(series.count):
         return None
     bins = -(-len(series.count) // MOST_POINTS)
@@ -34,7 +29,7 @@ def rate(series: Series | None) -> "go.Figure | None":
     used = np.arange(used[0], used[-1] + 1)
     seconds = wide.bin_ns * 1e-9
     time_s = (wide.begin_ns - series.begin_ns) * 1e-9 + (used + 0.5) * seconds
-    figure = go.Figure()
+    figure = Figure()
     figure.add_scatter(
         x=time_s.round(4).tolist(), y=(wide.count[used] / seconds).round(1).tolist(), mode="lines", name="events",
         line={"color": plot.BLUE, "width": 1.6, "shape": "hvh"},
@@ -44,7 +39,7 @@ def rate(series: Series | None) -> "go.Figure | None":
     return figure
 
 
-def quantiles(history: Sequence[Moment]) -> "go.Figure | None":
+def quantiles(history: Sequence[Moment]) -> Figure | None:
     """Of the latency between two looks, µs."""
     lines = {
         words: ([one.quantiles_ns[name] * 1e-3 if name in one.quantiles_ns else None for one in history], colour)
@@ -59,13 +54,13 @@ def quantiles(history: Sequence[Moment]) -> "go.Figure | None":
     return figure
 
 
-def losses(history: Sequence[Moment]) -> "go.Figure | None":
+def losses(history: Sequence[Moment]) -> Figure | None:
     """What was not used so far, by cause."""
     figure = _by_name(history, lambda one: one.lost, float)
     return None if figure is None else plot.styled(figure, x=TIME, y="not used so far", height=280)
 
 
-def free(history: Sequence[Moment]) -> "go.Figure | None":
+def free(history: Sequence[Moment]) -> Figure | None:
     """Buffers free by stage, %."""
     figure = _by_name(history, lambda one: one.free, lambda value: 100 * value)
     if figure is None:
@@ -77,7 +72,7 @@ def free(history: Sequence[Moment]) -> "go.Figure | None":
 
 def _by_name(
     history: Sequence[Moment], values: Callable[[Moment], Mapping[str, float]], scaled: Callable[[float], float]
-) -> "go.Figure | None":
+) -> Figure | None:
     names = dict.fromkeys(name for one in history for name in values(one))
     return _lines(history, {
         name: ([scaled(values(one).get(name, 0)) for one in history], plot.SERIES[index % len(plot.SERIES)])
@@ -85,12 +80,10 @@ def _by_name(
     })  # fmt: skip
 
 
-def _lines(history: Sequence[Moment], lines: Mapping[str, tuple[Sequence[float | None], str]]) -> "go.Figure | None":
-    import plotly.graph_objects as go
-
+def _lines(history: Sequence[Moment], lines: Mapping[str, tuple[Sequence[float | None], str]]) -> Figure | None:
     if len(history) < 2 or not lines:
         return None
-    figure = go.Figure()
+    figure = Figure()
     for name, (y, colour) in lines.items():
         figure.add_scatter(
             x=[round(one.time_s, 2) for one in history], y=list(y), mode="lines+markers", name=name,

@@ -4,9 +4,10 @@
 from collections.abc import Iterator, Mapping, Sequence
 from datetime import datetime
 from html import escape
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from anello import figures, history_figures
+from anello.drawing import Figure
 from anello.history import Moment
 from anello.identity import in_words
 from anello.ledger import Ledger, Row
@@ -17,9 +18,6 @@ from anello.record import Record
 from anello.registry import presentation_of
 from anello.report_files import LINK
 from anello.report_style import SCRIPT, STYLE
-
-if TYPE_CHECKING:
-    import plotly.graph_objects as go
 
 MOST_LOSSES = 40  # shown; all are in summary.json
 
@@ -84,12 +82,13 @@ def words(text: str) -> str:
     return f"<p>{escape(text)}</p>" if text else ""
 
 
-def figure(figure: "go.Figure | None", caption: str) -> str:
+def figure(figure: Figure | None, caption: str) -> str:
     """A plot, with what it shows in words, for those who cannot see it; nothing where nothing was recorded."""
     if figure is None:
         return ""
-    told = figure.to_json().replace("</", "<\\/")
-    height = f' style="min-height:{figure.layout.height}px"' if figure.layout.height else ""
+    told = figure.to_json()
+    height_px = figure.layout.get("height")
+    height = f' style="min-height:{height_px}px"' if height_px else ""
     return (
         f'<figure><div class="plot" role="img" aria-label="{escape(caption)}"{height}></div>'
         f'<script type="application/json">{told}</script><figcaption>{escape(caption)}</figcaption></figure>'

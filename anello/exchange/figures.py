@@ -1,23 +1,21 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The figures of the exchange's report. Each takes plain values and returns a plotly figure, or None when there is
+"""The figures of the exchange's report. Each takes plain values and returns a figure, or None when there is
 nothing."""
 
 import itertools
 from collections.abc import Iterable, Mapping, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from anello import plot
+from anello.drawing import Figure
 from anello.exchange.node_record import NodeRecord, Sample
 from anello.exchange.summary import WAITED
-
-if TYPE_CHECKING:
-    import plotly.graph_objects as go
 
 MAX_LINES = 16  # nodes with a line of their own
 N_STEPS = 400  # points of the sum over many nodes
 
 
-def bandwidth(nodes: Sequence[NodeRecord]) -> "go.Figure | None":
+def bandwidth(nodes: Sequence[NodeRecord]) -> Figure | None:
     """Built bandwidth against time: the sum, and each node where they are few."""
     builders = [node for node in nodes if node.builds and len(node.series) > 1]
     if not builders:
@@ -29,7 +27,7 @@ def bandwidth(nodes: Sequence[NodeRecord]) -> "go.Figure | None":
     return figure
 
 
-def credit(nodes: Sequence[NodeRecord], n_credits: int) -> "go.Figure | None":
+def credit(nodes: Sequence[NodeRecord], n_credits: int) -> Figure | None:
     """Room that builders have left, against time."""
     builders = [node for node in nodes if node.builds and node.series]
     if not builders:
@@ -43,11 +41,9 @@ def credit(nodes: Sequence[NodeRecord], n_credits: int) -> "go.Figure | None":
     return figure
 
 
-def _against_time(lines: Iterable[tuple[str, Sequence[float], Sequence[float]]], y: str) -> "go.Figure":
+def _against_time(lines: Iterable[tuple[str, Sequence[float], Sequence[float]]], y: str) -> Figure:
     """lines: name, times in s, values."""
-    import plotly.graph_objects as go
-
-    figure = go.Figure()
+    figure = Figure()
     for index, (name, times_s, values) in enumerate(lines):
         line = {"color": plot.SERIES[index % len(plot.SERIES)], "width": 1}
         figure.add_scatter(x=times_s, y=values, mode="lines", name=name, line=line, opacity=0.8)
@@ -80,22 +76,21 @@ def _total(nodes: Sequence[NodeRecord]) -> tuple[list[float], list[float]]:
     return ((times[1:] + times[:-1]) / 2).round(4).tolist(), rates.round(4).tolist()
 
 
-def by_node(nodes: Sequence[NodeRecord], point_to_point_gbit_per_s: float) -> "go.Figure | None":
+def by_node(nodes: Sequence[NodeRecord], point_to_point_gbit_per_s: float) -> Figure | None:
     """Bandwidth built by each node, compared with the transport's point-to-point bandwidth."""
-    import plotly.graph_objects as go
-
     builders = [node for node in nodes if node.builds]
     if not builders:
         return None
-    figure = go.Figure()
+    figure = Figure()
     figure.add_bar(
         x=[node.rank for node in builders], y=[round(node.gbit_per_s, 4) for node in builders], name="built",
         marker={"color": plot.BLUE},
     )  # fmt: skip
     if point_to_point_gbit_per_s:
-        figure.add_hline(
-            y=point_to_point_gbit_per_s, line={"color": plot.GREEN, "dash": "dash"},
-            annotation_text="between two idle nodes",
+        figure.add_hline(y=point_to_point_gbit_per_s, line={"color": plot.GREEN, "dash": "dash"})
+        figure.add_annotation(
+            x=1, xref="x domain", y=point_to_point_gbit_per_s, yref="y", text="between two idle nodes",
+            showarrow=False, xanchor="right", yanchor="bottom",
         )  # fmt: skip
     plot.styled(figure, x="node", y="Gb/s", height=280)
     figure.update_xaxes(type="category")
@@ -103,13 +98,11 @@ def by_node(nodes: Sequence[NodeRecord], point_to_point_gbit_per_s: float) -> "g
     return figure
 
 
-def cpu(nodes: Sequence[NodeRecord]) -> "go.Figure | None":
+def cpu(nodes: Sequence[NodeRecord]) -> Figure | None:
     """Cores that each node used, on average."""
-    import plotly.graph_objects as go
-
     if not nodes:
         return None
-    figure = go.Figure()
+    figure = Figure()
     figure.add_bar(
         x=[node.rank for node in nodes], y=[round(node.cores, 3) for node in nodes], marker={"color": plot.ORANGE}
     )
@@ -119,14 +112,12 @@ def cpu(nodes: Sequence[NodeRecord]) -> "go.Figure | None":
     return figure
 
 
-def waiting(nodes: Sequence[NodeRecord]) -> "go.Figure | None":
+def waiting(nodes: Sequence[NodeRecord]) -> Figure | None:
     """Share of each node's time in which it waited, by cause."""
-    import plotly.graph_objects as go
-
     shown = [node for node in nodes if node.wall_s]
     if not shown:
         return None
-    figure = go.Figure()
+    figure = Figure()
     for index, (name, words) in enumerate(WAITED.items()):
         waited_s = [node.counters.get("station", {}).get(name, 0) * 1e-9 for node in shown]
         shares = [round(100 * seconds / node.wall_s, 3) for node, seconds in zip(shown, waited_s, strict=True)]
@@ -138,13 +129,11 @@ def waiting(nodes: Sequence[NodeRecord]) -> "go.Figure | None":
     return figure
 
 
-def against(runs: Sequence[Mapping[str, Any]], key: str, words: str, *, is_log: bool) -> "go.Figure | None":
+def against(runs: Sequence[Mapping[str, Any]], key: str, words: str, *, is_log: bool) -> Figure | None:
     """Total bandwidth, and that of a node, against what the runs differ by. runs: rows of curve.curve_of."""
-    import plotly.graph_objects as go
-
     if not runs:
         return None
-    figure = go.Figure()
+    figure = Figure()
     x = [run[key] for run in runs]
     lines = (("all nodes", "built_gbit_per_s", plot.BLUE), ("per node", "per_node_gbit_per_s", plot.ORANGE),
              ("between two idle nodes", "point_to_point_gbit_per_s", plot.GREEN))  # fmt: skip

@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import asdict
 from html import escape
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from rich.console import Console
 from rich.live import Live
@@ -14,14 +14,11 @@ from rich.table import Table
 from rich.text import Text
 
 from anello import plot, report_html
+from anello.drawing import Figure
 from anello.plan.farm import OUT_OF_STEP, PROTOCOLS, Farm
 from anello.plan.simulation import Plan, Result
 from anello.report import plain_table
 from anello.report_files import save
-
-if TYPE_CHECKING:
-    import plotly.graph_objects as go
-
 
 PORTS = {
     "out": "nodes to leaf switches", "up": "leaf to spine switches", "down": "spine to leaf switches",
@@ -210,25 +207,21 @@ def html(plan: "Plan", title: str) -> str:
     return report_html.document(f"Anello: {title}", "\n".join(parts))
 
 
-def bandwidth(plan: "Plan") -> "go.Figure":
-    import plotly.graph_objects as go
-
-    figure = go.Figure()
+def bandwidth(plan: "Plan") -> Figure:
+    figure = Figure()
     if plan.asked.farm.link_gbps:
         figure.add_hline(y=plan.asked.farm.link_gbps, line={"color": plot.SOFT, "dash": "dot"})
     _add_curves(figure, plan.curve, lambda result: result.built_gbps)
     return _by_nodes(plot.styled(figure, x="nodes", y="built per node, Gb/s"))
 
 
-def stalls(plan: "Plan") -> "go.Figure":
-    import plotly.graph_objects as go
-
-    figure = go.Figure()
+def stalls(plan: "Plan") -> Figure:
+    figure = Figure()
     _add_curves(figure, plan.curve, lambda result: 100 * result.stalled_mean.get("out", 0.0))
     return _by_nodes(plot.styled(figure, x="nodes", y="stopped, % of the time"))
 
 
-def _add_curves(figure: "go.Figure", results: Sequence[Result], value: Callable[[Result], float]) -> None:
+def _add_curves(figure: Figure, results: Sequence[Result], value: Callable[[Result], float]) -> None:
     for name, colour in zip((*PROTOCOLS, OUT_OF_STEP), plot.SERIES, strict=False):
         chosen = [result for result in results if result.farm.name == name]
         figure.add_scatter(
@@ -237,7 +230,7 @@ def _add_curves(figure: "go.Figure", results: Sequence[Result], value: Callable[
         )  # fmt: skip
 
 
-def _by_nodes(figure: "go.Figure") -> "go.Figure":
+def _by_nodes(figure: Figure) -> Figure:
     ticks = [2**power for power in range(1, 11)]
     figure.update_xaxes(type="log", tickvals=ticks)
     figure.update_yaxes(rangemode="tozero")

@@ -8,7 +8,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import asdict
 from html import escape
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from rich import box
 from rich.console import Console
@@ -17,13 +17,11 @@ from rich.table import Table
 from rich.text import Text
 
 from anello import plot, report_html
+from anello.drawing import Figure
 from anello.quantiles import rounded
 from anello.report_files import save
 from anello.search.bisection import Bracket, Cause, Outcome, Quiet, Result, Rules, Verdict, failure_chance_limit
 from anello.search.trial import Trial, spread
-
-if TYPE_CHECKING:
-    import plotly.graph_objects as go
 
 CONFIDENCE = 0.95
 TOLD_STOP_MS = 1.0
@@ -335,14 +333,12 @@ def html(result: Result, title: str) -> str:
 SHOWN_QUANTILES = (("p50", plot.BLUE), ("p99.9", plot.ORANGE), ("max", plot.SOFT))
 
 
-def latency_figure(result: Result) -> "go.Figure | None":
+def latency_figure(result: Result) -> Figure | None:
     """Latency of the runs over the offered rate; None where none was measured."""
-    import plotly.graph_objects as go
-
     trials = [trial for verdict in result.verdicts for trial in verdict.trials if trial.latency_us]
     if not trials:
         return None
-    drawn = go.Figure()
+    drawn = Figure()
     for name, colour in SHOWN_QUANTILES:
         by_rate = _by_rate(trials, name)
         points = [(hz, value) for hz, values in by_rate.items() for value in values]
@@ -381,11 +377,9 @@ def _latency_words(result: Result) -> str:
     return f"At {rate(best.rate_hz)}, µs: {told}."
 
 
-def figure(result: Result) -> "go.Figure":
+def figure(result: Result) -> Figure:
     """Runs over the offered rate: decided rate, passing and failing."""
-    import plotly.graph_objects as go
-
-    drawn = go.Figure()
+    drawn = Figure()
     rates_hz = [verdict.rate_hz for verdict in result.verdicts]
     ends = [min(rates_hz), max(rates_hz)]
     drawn.add_scatter(x=ends, y=ends, mode="lines", name="the rate offered", line={"color": plot.SOFT, "dash": "dot"})

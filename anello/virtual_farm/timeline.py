@@ -4,13 +4,11 @@
 from collections.abc import Iterator, Sequence
 from html import escape
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from anello import plot, report_html
+from anello.drawing import Figure
 from anello.report_files import save
-
-if TYPE_CHECKING:
-    import plotly.graph_objects as go
 
 Line = tuple[str, int, int, int, int, str]  # kind, from ns, until ns, lane, other lane, text
 
@@ -44,10 +42,8 @@ def write(page: Path, seed: int, run: dict[str, Any]) -> None:
     save(page, report_html.document(f"Anello: seed {seed}", body), single_file=True)
 
 
-def draw(run: dict[str, Any]) -> "go.Figure":
-    import plotly.graph_objects as go
-
-    figure = go.Figure()
+def draw(run: dict[str, Any]) -> Figure:
+    figure = Figure()
     trace: list[Line] = run["trace"]
     lanes: list[str] = run["lanes"]
     _add_messages(figure, [line for line in trace if line[0] == "message"], lanes)
@@ -76,7 +72,7 @@ def _mark_of(line: Line) -> str:
     return kind
 
 
-def _add_messages(figure: "go.Figure", lines: Sequence[Line], lanes: Sequence[str]) -> None:
+def _add_messages(figure: Figure, lines: Sequence[Line], lanes: Sequence[str]) -> None:
     x: list[float | None] = []
     y: list[int | None] = []
     texts: list[str | None] = []
@@ -91,7 +87,7 @@ def _add_messages(figure: "go.Figure", lines: Sequence[Line], lanes: Sequence[st
         )  # fmt: skip
 
 
-def _add_fault(figure: "go.Figure", line: Line) -> None:
+def _add_fault(figure: Figure, line: Line) -> None:
     _kind, at_ns, until_ns, node, other, text = line
     for lane in sorted({node, other}):
         figure.add_shape(

@@ -1,37 +1,32 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The figures of the camera's report. Each takes plain values and returns a plotly figure, or None when there is
+"""The figures of the camera's report. Each takes plain values and returns a figure, or None when there is
 nothing."""
 
 import math
-from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import NDArray
 
 from anello import plot
+from anello.drawing import Figure
 from anello.physics import share_by_event
 
 from .record import CameraEvents, CameraImage, KeptByTruth
-
-if TYPE_CHECKING:
-    import plotly.graph_objects as go
 
 N_BINS = 60
 IMAGE_WIDTH_PX = 285  # of the camera in its picture
 
 
-def spectrum(events: CameraEvents) -> "go.Figure | None":
+def spectrum(events: CameraEvents) -> Figure | None:
     """Charge of the events that the filter kept and of those that it rejected, in equal steps of the logarithm.
 
     Events with less than a count are in the first bin.
     """
-    import plotly.graph_objects as go
-
     if not len(events.charge):
         return None
     charge = np.maximum(events.charge, 1)
     edges = np.geomspace(1, 2 * charge.max(), N_BINS + 1)
-    figure = go.Figure()
+    figure = Figure()
     for name, chosen, colour in (("rejected", ~events.kept, plot.SOFT), ("kept", events.kept, plot.BLUE)):
         counts, _ = np.histogram(charge[chosen], edges)
         line = {"color": colour, "width": 2, "shape": "hvh"}
@@ -43,17 +38,15 @@ def spectrum(events: CameraEvents) -> "go.Figure | None":
     return figure
 
 
-def efficiency(by_truth: KeptByTruth) -> "go.Figure | None":
+def efficiency(by_truth: KeptByTruth) -> Figure | None:
     """Share of the showers that the filter kept, against their true photo-electrons, three bins to a factor of ten."""
-    import plotly.graph_objects as go
-
     n_pe, kept = by_truth.n_pe[by_truth.has_shower], by_truth.kept[by_truth.has_shower]
     if not len(n_pe):
         return None
     bins = np.floor(3 * np.log10(np.maximum(n_pe, 1))).astype(int)
     pool = by_truth.pool_index[by_truth.has_shower]
     shares = [share_by_event(kept[bins == one], pool[bins == one]) for one in np.unique(bins)]
-    figure = go.Figure()
+    figure = Figure()
     figure.add_scatter(
         x=[float(n_pe[bins == one].mean()) for one in np.unique(bins)], y=[100 * one.value for one in shares],
         mode="lines+markers", line={"color": plot.BLUE, "width": 2}, marker={"size": 8},
@@ -69,33 +62,29 @@ def efficiency(by_truth: KeptByTruth) -> "go.Figure | None":
     return figure
 
 
-def completeness(missing: NDArray[np.int64], n_events: int) -> "go.Figure | None":
+def completeness(missing: NDArray[np.int64], n_events: int) -> Figure | None:
     """Share of the events that each board is missing from. missing: int[n_boards]."""
-    import plotly.graph_objects as go
-
     if not n_events or not missing.any():
         return None
-    figure = go.Figure()
+    figure = Figure()
     figure.add_bar(y=(100 * missing / n_events).tolist(), marker={"color": plot.RED, "line": {"width": 0}})
     plot.styled(figure, x="board", y="missing from, % of events", height=260)
     figure.update_yaxes(rangemode="tozero")
     return figure
 
 
-def image(event: CameraImage, positions: NDArray[np.float32]) -> "go.Figure":
+def image(event: CameraImage, positions: NDArray[np.float32]) -> Figure:
     """Charges at the places of the pixels. positions: float[n_pixels, 2], mm. Raises ValueError when shapes differ."""
-    import plotly.graph_objects as go
-
     if positions.shape != (len(event.charge), 2):
         raise ValueError(f"positions {positions.shape} must have the shape ({len(event.charge)}, 2)")
     x_mm, y_mm = positions[:, 0], positions[:, 1]
-    figure = go.Figure()
+    figure = Figure()
     figure.add_scatter(
         x=x_mm.round(1).tolist(), y=y_mm.round(1).tolist(), mode="markers",
         text=[f"pixel {pixel}: {charge:,.0f}" for pixel, charge in enumerate(event.charge)], hoverinfo="text",
         marker={
             "symbol": "hexagon", "size": _marker_size(positions), "color": event.charge.round(1).tolist(),
-            "colorscale": "Viridis", "colorbar": {"thickness": 10, "title": {"text": "counts"}},
+            "colorscale": plot.VIRIDIS, "colorbar": {"thickness": 10, "title": {"text": "counts"}},
         },
     )  # fmt: skip
     plot.styled(figure, x="x, mm", y="y, mm", height=380)

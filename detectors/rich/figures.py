@@ -1,34 +1,30 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The figures of the RICH's report. Each takes plain values and returns a plotly figure, or None when there is
+"""The figures of the RICH's report. Each takes plain values and returns a figure, or None when there is
 nothing."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from anello import plot
+from anello.drawing import Figure
 from anello.physics import Missed, Score, Scores, Share
 from anello.rings import Rings
 
 from .record import RichRecord, found_rings
 from .simulation import FINE_TIME_NS
 
-if TYPE_CHECKING:
-    import plotly.graph_objects as go
-
 N_DISPLAYS = 6
 
 
-def execution(samples: Mapping[str, NDArray[Any]]) -> "go.Figure | None":
+def execution(samples: Mapping[str, NDArray[Any]]) -> Figure | None:
     """Execution time of merging and ring finding against the events of a batch: median and the range 10 to 90 %."""
-    import plotly.graph_objects as go
-
     if not len(samples.get("n_events", ())):
         return None
-    figure = go.Figure()
+    figure = Figure()
     series = (("merge", "build_ns", plot.BLUE), ("ring finding", "trigger_ns", plot.ORANGE))
     for label, name, colour in series:
         x, low, middle, high = _bands(samples["n_events"], samples[name] * 1e-3)
@@ -53,11 +49,9 @@ def _bands(x: NDArray[Any], y: NDArray[Any]) -> tuple[list[float], list[float], 
     return tuple(list(column) for column in zip(*rows, strict=True))  # type: ignore[return-value]
 
 
-def efficiency(scores: Scores) -> "go.Figure":
+def efficiency(scores: Scores) -> Figure:
     """Efficiency within 5 and 10 mm, and ghosts, against the number of true rings."""
-    import plotly.graph_objects as go
-
-    figure = go.Figure()
+    figure = Figure()
     by_n = {n: score for n, score in scores.by_n_rings.items() if n > 0}
     add = _add_shares
     add(figure, "efficiency, 10 mm", plot.TEAL, {n: s.efficiency_10mm for n, s in by_n.items()})
@@ -69,7 +63,7 @@ def efficiency(scores: Scores) -> "go.Figure":
     return figure
 
 
-def _add_shares(figure: "go.Figure", name: str, colour: str, shares: Mapping[int, Share]) -> None:
+def _add_shares(figure: Figure, name: str, colour: str, shares: Mapping[int, Share]) -> None:
     known = {n: share for n, share in shares.items() if share.total}
     figure.add_scatter(
         x=list(known), y=[100 * share.value for share in known.values()], name=name, mode="lines+markers",
@@ -82,11 +76,9 @@ def _add_shares(figure: "go.Figure", name: str, colour: str, shares: Mapping[int
     )  # fmt: skip
 
 
-def resolution(scores: Scores) -> "go.Figure":
+def resolution(scores: Scores) -> Figure:
     """How far matched rings are from the truth."""
-    import plotly.graph_objects as go
-
-    figure = go.Figure()
+    figure = Figure()
     bins = np.linspace(-20, 20, 81)
     for name, values, colour in (
         ("radius, found − true", scores.radius_mm, plot.BLUE),
@@ -121,7 +113,7 @@ def displays(record: RichRecord) -> list["Display"]:
 class Display:
     """words: what was found of what should have been; empty where that is not known."""
 
-    figure: "go.Figure"
+    figure: Figure
     words: str
 
 
@@ -157,12 +149,12 @@ def _varied(chosen: NDArray[np.int64], events: Mapping[str, NDArray[Any]]) -> ND
     return np.concatenate((rows, others))[:N_DISPLAYS]
 
 
-def _display(record: RichRecord, index: int, known: Rings | None, positions: NDArray[np.float32]) -> "go.Figure":
+def _display(record: RichRecord, index: int, known: Rings | None, positions: NDArray[np.float32]) -> Figure:
     events, window_ns = record.events, record.config.trigger.in_time_window_ns
     hits = slice(int(events["event_offset"][index]), int(events["event_offset"][index + 1]))
     pmt, time_ns = events["hit_pmt"][hits], events["hit_time_fine"][hits] * FINE_TIME_NS
     key = int(events["event_key"][index])
-    return plot.event(
+    return plot.draw_event(
         positions[pmt, 0],
         positions[pmt, 1],
         true=known,

@@ -142,7 +142,7 @@ def test_the_curve_against_the_size_of_messages(tmp_path: Path) -> None:
 def test_waiting_by_cause() -> None:
     drawn = figures.waiting([synthetic.node_record(0, 2)])  # half a second of two
     assert drawn is not None
-    assert {bar.name: list(bar.y) for bar in drawn.data if any(bar.y)} == {
+    assert {bar["name"]: bar["y"] for bar in drawn.data if any(bar["y"])} == {
         "parts of packets that are being built": [25]
     }
     assert figures.waiting([]) is None
@@ -154,6 +154,6 @@ def test_credits_against_time() -> None:
     drawn = figures.credit([builder, other], 20)
     assert drawn is not None
     (line,) = drawn.data
-    assert (line.name, list(line.y)) == ("node 0", [one.credits_free for one in builder.series])
-    assert max(line.y) > 0
+    assert (line["name"], list(line["y"])) == ("node 0", [one.credits_free for one in builder.series])
+    assert max(line["y"]) > 0
     assert figures.credit([other], 20) is None

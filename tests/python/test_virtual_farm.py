@@ -256,10 +256,10 @@ def test_a_timeline_has_a_lane_for_each_node_and_all_that_happened(tmp_path: Pat
     assert f"Seed {seed}" in text
     assert " stops for " in text
     figure = timeline.draw(run)
-    assert {"messages", "processes", "what a node sees of another"} < {trace.name for trace in figure.data}
-    lanes = {y for trace in figure.data for y in trace.y if y is not None}
+    assert {"messages", "processes", "what a node sees of another"} < {trace["name"] for trace in figure.data}
+    lanes = {y for trace in figure.data for y in trace["y"] if y is not None}
     assert lanes == {0, 1, 2}
-    assert len(figure.layout.annotations) == sum(line[0] == "fault" for line in run["trace"]) > 0
+    assert len(figure.layout["annotations"]) == sum(line[0] == "fault" for line in run["trace"]) > 0
 
 
 # --- Chains of one node -----------------------------------------------------------------------------------------------

@@ -7,9 +7,17 @@ anello.plot.event(...)                                a picture of one event
 anello.subscribe("stream://@anello")                  what a running chain publishes, as NumPy arrays
 """
 
-from anello import events_csv, physics, plot, simulate
-from anello.rings import Rings
-from anello.subscribe import subscribe
+import sys
+from importlib import import_module
+from types import ModuleType
+from typing import TYPE_CHECKING, Any
+
+from anello import registry as _registry  # noqa: F401 - makes detectors/ part of this package
+
+if TYPE_CHECKING:
+    from anello import events_csv, physics, plot, simulate
+    from anello.rings import Rings
+    from anello.subscribe import subscribe
 
 __all__ = [
     "Rings",
@@ -19,3 +27,23 @@ __all__ = [
     "simulate",
     "subscribe",
 ]
+_MODULES = {"Rings": "rings", "events_csv": "", "physics": "", "plot": "", "simulate": "", "subscribe": "subscribe"}
+
+
+def __getattr__(name: str) -> Any:
+    """Loaded when they are asked for: a command that needs no arrays does not wait for NumPy."""
+    if name not in _MODULES:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    module = import_module(f"{__name__}.{_MODULES[name] or name}")
+    return getattr(module, name) if _MODULES[name] else module
+
+
+class _Package(ModuleType):
+    """One name is both a module's and its function's: whoever imports the module leaves the function in its place."""
+
+    def __setattr__(self, name: str, value: Any) -> None:
+        is_module = name == "subscribe" and isinstance(value, ModuleType)
+        super().__setattr__(name, value.subscribe if is_module else value)
+
+
+sys.modules[__name__].__class__ = _Package

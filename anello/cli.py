@@ -12,7 +12,6 @@ import json
 import sys
 import time
 from contextlib import AbstractContextManager, ExitStack, nullcontext
-from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, NoReturn
 
@@ -20,20 +19,19 @@ import typer
 
 from anello import exit_codes, output, registry
 from anello.catalogue.cli import runs_app
-from anello.config import Config, FrontEndsConfig, load
-from anello.config_text import as_toml, reference
 from anello.control.cli import agent, control, ctl_app, metrics
 from anello.errors import ConfigError, EngineMissingError, in_words
 from anello.exit_codes import BAD_NEWS, FAILED, INTERRUPTED
 from anello.nanet.cli import nanet_app
 from anello.plan.cli import plan
-from anello.speech import Speech
 from anello.stream_command import stream_app
 from anello.virtual_farm.cli import simulate
 
 if TYPE_CHECKING:
     from anello.catalogue.entry import Entry
+    from anello.config_base import Config, FrontEndsConfig
     from anello.lead import Lead
+    from anello.speech import Speech
 
 app = typer.Typer(
     name="anello", help="Data acquisition and trigger: from UDP packets to decisions.", no_args_is_help=True,
@@ -88,6 +86,8 @@ def _tell_version(wanted: bool) -> None:
 
 
 def _package_version() -> str | None:
+    from importlib.metadata import PackageNotFoundError, version
+
     try:
         return version("anello")
     except PackageNotFoundError:
@@ -164,6 +164,7 @@ def run(
 
     from anello import run as runs
     from anello import summary
+    from anello.speech import Speech
 
     directory = _directory(config, report_dir, overwrite=overwrite)
     arguments = [str(config_file), *(part for setting in settings or [] for part in ("--set", setting))]
@@ -250,6 +251,7 @@ def node(
     config = _load_with_front_ends(config_file, settings, duration, trigger)
 
     from anello import run as runs
+    from anello.speech import Speech
 
     directory = _directory(config, report_dir, overwrite=overwrite)
     speech = Speech.of(directory, as_json=as_json, all_rows=all_rows, verbose=verbose, log_file=log_file,
@@ -268,7 +270,7 @@ def _lead(managed: bool, directory: Path, entry: "Entry | None" = None) -> "Abst
     return ManagedLead(directory, entry) if managed else nullcontext(Lead(entry))
 
 
-def _entry(config: Config, directory: Path, *, led: bool = False) -> "Entry":
+def _entry(config: "Config", directory: Path, *, led: bool = False) -> "Entry":
     """The run in the catalogue; none of a run that another command makes for itself."""
     from anello.catalogue.entry import Entry
 
@@ -327,7 +329,11 @@ def _send(sender: Any, truth: Path | None, settings: Any, *, as_json: bool) -> N
         print(json.dumps(told), flush=True)
 
 
-def _load(path: Path, settings: list[str] | None, duration: float | None, trigger: str | None = None) -> Config:
+def _load(
+    path: Path | None, settings: list[str] | None, duration: float | None = None, trigger: str | None = None
+) -> "Config":
+    from anello.config import load
+
     return load(path, _settings(settings, duration, trigger))
 
 
@@ -339,7 +345,9 @@ def _settings(settings: list[str] | None, duration: float | None, trigger: str |
 
 def _load_with_front_ends(
     path: Path, settings: list[str] | None, duration: float | None, trigger: str | None = None
-) -> FrontEndsConfig:
+) -> "FrontEndsConfig":
+    from anello.config_base import FrontEndsConfig
+
     config = _load(path, settings, duration, trigger)
     if not isinstance(config, FrontEndsConfig):
         rule = "must be a chain with front ends for this command"
@@ -358,7 +366,7 @@ def _events(path: Path | None) -> tuple[Any, Any]:
     return hits, None if beside is None else events_csv.read(events_csv.read_rings, beside, hits.event_id)
 
 
-def _directory(config: Config, wanted: Path | None, ending: str = "", *, overwrite: bool) -> Path:
+def _directory(config: "Config", wanted: Path | None, ending: str = "", *, overwrite: bool) -> Path:
     from anello import report, run_directory
 
     if wanted is None:
@@ -366,7 +374,7 @@ def _directory(config: Config, wanted: Path | None, ending: str = "", *, overwri
     return run_directory.prepare(wanted, config.data_files, overwrite=overwrite)
 
 
-def _report(record: Any, directory: Path, speech: Speech) -> int:
+def _report(record: Any, directory: Path, speech: "Speech") -> int:
     """Returns the exit code. The ledger is shown even if the report cannot be written."""
     from anello import report, summary
 
@@ -383,7 +391,7 @@ def _report(record: Any, directory: Path, speech: Speech) -> int:
     return code or (FAILED if problem else 0)
 
 
-def _finish(record: Any, directory: Path, speech: Speech, lead: "Lead") -> NoReturn:
+def _finish(record: Any, directory: Path, speech: "Speech", lead: "Lead") -> NoReturn:
     code = _report(record, directory, speech)
     if lead.entry:
         lead.entry.end(record, code, aborted=lead.is_aborted)
@@ -441,6 +449,7 @@ def exchange(
 ) -> None:
     """Builds events between nodes: --local N on this machine, under mpirun -n N, or --rendezvous on each machine."""
     from anello.exchange import command
+    from anello.speech import Speech
 
     speech = Speech.of(
         report_dir, as_json=as_json, all_rows=all_rows, verbose=verbose, log_file=log_file,
@@ -592,7 +601,7 @@ def doctor(
     """Reports what limits data acquisition on this host, what it costs, and the command that fixes it."""
     from anello.doctor import command
 
-    config = load(config_file, settings or []) if config_file or settings else None
+    config = _load(config_file, settings) if config_file or settings else None
     found_bad = command.run(config, command.Options(interface, as_json, fix, yes, topology, traffic))
     raise typer.Exit(BAD_NEWS if found_bad else 0)
 
@@ -638,11 +647,15 @@ def config_show(
     as_json: Annotated[bool, typer.Option("--json", help="Keys and values as JSON, for programs.")] = False,
 ) -> None:
     """Prints the effective configuration as a usable file with every key explained."""
-    config = load(config_file, settings or [])
+    from anello.config_text import as_toml
+
+    config = _load(config_file, settings)
     print(json.dumps(config.as_given(), indent=1) + "\n" if as_json else as_toml(config), end="")
 
 
 @config_app.command("reference")
 def config_reference() -> None:
     """Prints docs/reference/configuration.md, generated from the key descriptions."""
+    from anello.config_text import reference
+
     print(reference(), end="")

@@ -6,9 +6,10 @@ import os
 import sys
 from contextlib import suppress
 from pathlib import Path
-from typing import Any, TextIO
+from typing import TYPE_CHECKING, Any, TextIO
 
-from rich.console import Console
+if TYPE_CHECKING:
+    from rich.console import Console
 
 UNBROKEN = 10_000  # columns
 
@@ -56,8 +57,10 @@ class Sheltered:
         return getattr(self._stream, name)
 
 
-def console(*, stderr: bool = False) -> Console:
+def console(*, stderr: bool = False) -> "Console":
     """For what people read: as wide as the terminal; where it is none, plain text whose lines are never broken."""
+    from rich.console import Console
+
     made = Console(stderr=stderr, highlight=False)
     return made if made.is_terminal else Console(stderr=stderr, highlight=False, width=UNBROKEN, no_color=True)
 

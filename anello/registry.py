@@ -12,11 +12,13 @@ import sys
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from functools import cache
-from importlib.metadata import EntryPoint, entry_points
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from anello.errors import ConfigError
+
+if TYPE_CHECKING:
+    from importlib.metadata import EntryPoint
 
 GROUP = "anello.chains"
 PACKAGE = Path(__file__).parent
@@ -61,13 +63,15 @@ class Registration:
 @cache
 def _registrations() -> Mapping[str, Registration]:
     """By chain: the default, those with front ends, the others. No package can replace a chain of ours."""
+    from importlib.metadata import entry_points
+
     own = {path.parent.name: load(f"anello.{path.parent.name}.registration:REGISTRATION")
            for folder in FOLDERS for path in folder.glob("*/registration.py")}  # fmt: skip
     found = {point.name: _loaded(point) for point in entry_points(group=GROUP)} | own
     return dict(sorted(found.items(), key=lambda one: (not one[1].is_default, not one[1].chain, one[0])))
 
 
-def _loaded(point: EntryPoint) -> Registration:
+def _loaded(point: "EntryPoint") -> Registration:
     try:
         found = point.load()
     except Exception as error:
@@ -80,7 +84,7 @@ def _loaded(point: EntryPoint) -> Registration:
     return replace(found, is_default=False)
 
 
-def _broken(point: EntryPoint, why: str) -> ConfigError:
+def _broken(point: "EntryPoint", why: str) -> ConfigError:
     package = point.dist.name if point.dist else point.value
     rule = f"must lead to an anello.registry.Registration (entry point {point.value})"
     return ConfigError(f"{GROUP}: {point.name}", rule, why, f"Mend or uninstall the package {package}")

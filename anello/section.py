@@ -27,18 +27,18 @@ class EntryError(ValueError):
 class Section(BaseModel):
     """A table of the file. Unknown keys, wrong types and values that are not finite are refused."""
 
-    model_config = ConfigDict(extra="forbid", strict=True, frozen=True, allow_inf_nan=False, validate_default=True)
+    model_config = ConfigDict(
+        extra="forbid", strict=True, frozen=True, allow_inf_nan=False, validate_default=True,
+        defer_build=True,  # most are parts of others, and never checked by themselves
+    )  # fmt: skip
     own: ClassVar[dict[str, Own]] = {}  # of keys of python_keys.py; the engine's have a table for each chain
 
     @classmethod
     def __pydantic_init_subclass__(cls, **_: Any) -> None:
-        own = cls.__dict__.get("own", {})
-        for key, otherwise in own.items():
+        for key, otherwise in cls.__dict__.get("own", {}).items():
             field = cls.__pydantic_fields__[key] = copy(cls.__pydantic_fields__[key])
             field.default = field.default if otherwise.default is None else otherwise.default
             field.description = otherwise.meaning or field.description
-        if own:
-            cls.model_rebuild(force=True)
 
 
 def _power_of_two(value: int) -> int:

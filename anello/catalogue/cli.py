@@ -10,7 +10,6 @@ import typer
 
 from anello import output
 from anello.errors import ConfigError
-from anello.python_keys import RunKeys
 
 if TYPE_CHECKING:
     from anello.catalogue.catalogue import Catalogue
@@ -22,7 +21,7 @@ Directory = Annotated[
 ]  # fmt: skip
 Number = Annotated[int, typer.Argument(metavar="RUN", help="Its number.")]
 AsJson = Annotated[bool, typer.Option("--json", help="Everything, for programs.")]
-HERE = Path(RunKeys.model_fields["directory"].default)
+HERE = Path("runs")  # as run.directory has it: without the library that keys are declared with
 
 
 @runs_app.command("list")

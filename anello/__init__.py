@@ -7,14 +7,15 @@ anello.plot.event(...)                                a picture of one event
 anello.subscribe("stream://@anello")                  what a running chain publishes, as NumPy arrays
 """
 
+import os
 import sys
 from importlib import import_module
 from types import ModuleType
-from typing import TYPE_CHECKING, Any
 
-from anello import registry as _registry  # noqa: F401 - makes detectors/ part of this package
-
+TYPE_CHECKING = False  # typing has one, too, and takes longer to load than this package
 if TYPE_CHECKING:
+    from typing import Any
+
     from anello import events_csv, physics, plot, simulate
     from anello.rings import Rings
     from anello.subscribe import subscribe
@@ -30,7 +31,7 @@ __all__ = [
 _MODULES = {"Rings": "rings", "events_csv": "", "physics": "", "plot": "", "simulate": "", "subscribe": "subscribe"}
 
 
-def __getattr__(name: str) -> Any:
+def __getattr__(name: str) -> "Any":
     """Loaded when they are asked for: a command that needs no arrays does not wait for NumPy."""
     if name not in _MODULES:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
@@ -41,9 +42,13 @@ def __getattr__(name: str) -> Any:
 class _Package(ModuleType):
     """One name is both a module's and its function's: whoever imports the module leaves the function in its place."""
 
-    def __setattr__(self, name: str, value: Any) -> None:
+    def __setattr__(self, name: str, value: "Any") -> None:
         is_module = name == "subscribe" and isinstance(value, ModuleType)
         super().__setattr__(name, value.subscribe if is_module else value)
 
 
 sys.modules[__name__].__class__ = _Package
+
+_DETECTORS = os.path.join(os.path.dirname(os.path.dirname(__file__)), "detectors")  # noqa: PTH118, PTH120
+if os.path.isfile(os.path.join(_DETECTORS, "CMakeLists.txt")):  # noqa: PTH113, PTH118 - the source tree
+    __path__.append(_DETECTORS)

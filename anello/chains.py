@@ -5,22 +5,27 @@ A chain joins front ends (in a process of their own) and a node (in this one). W
 used through the protocols below; the engine's classes satisfy them as they are.
 """
 
+from __future__ import annotations
+
 import time
 from abc import ABC, abstractmethod
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any, Protocol
+from typing import TYPE_CHECKING, Any, Protocol
 
-from anello.config_base import FrontEndsConfig
-from anello.display import Item, Progress
-from anello.events_csv import HitEvents
-from anello.history import Moment
-from anello.notices import Line, Notices
-from anello.origin import Origin
+from anello.display import Progress
 from anello.quantiles import honest, honest_legs
-from anello.record import CounterDict, Record
-from anello.rings import Rings
+
+if TYPE_CHECKING:  # what the front ends' process needs no more of than the names
+    from anello.config_base import FrontEndsConfig
+    from anello.display import Item
+    from anello.events_csv import HitEvents
+    from anello.history import Moment
+    from anello.notices import Line, Notices
+    from anello.origin import Origin
+    from anello.record import CounterDict, Record
+    from anello.rings import Rings
 
 
 class ChainNode(Protocol):

@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Annotated, Any, NoReturn
 
 import typer
 
-from anello import exit_codes, output, registry
+from anello import exit_codes, interruption, output, registry
 from anello.catalogue.cli import runs_app
 from anello.control.cli import agent, control, ctl_app, metrics
 from anello.errors import ConfigError, EngineMissingError, in_words
@@ -105,19 +105,37 @@ def _anello(
 
 
 def main() -> int:
-    """Entry of the `anello` command: one line per error, no traceback for what users can fix."""
+    """The command line: one line per error, no traceback for what users can fix."""
     output.shelter()
     try:
-        result = app(standalone_mode=False)  # an exit code where a command raised typer.Exit
+        command = typer.main.get_command(app)
+        _let_raise_once_begun(command)
+        result = command(standalone_mode=False)  # an exit code where a command raised typer.Exit
     except (typer.Abort, KeyboardInterrupt):
         return INTERRUPTED
     except Exception as error:
+        if interruption.is_cause(error):
+            return INTERRUPTED
         code = exit_codes.of(error)
         if code is None:
             raise
         _complain(error, code)
         return code
     return result if isinstance(result, int) else 0
+
+
+def _let_raise_once_begun(command: Any) -> None:
+    """Ctrl-C of this command, or of those below it, is a KeyboardInterrupt from its own first line on."""
+    for below in getattr(command, "commands", {}).values():
+        _let_raise_once_begun(below)
+        begin = below.callback
+
+        def begun(*args: Any, begin: Any = begin, **given: Any) -> Any:
+            interruption.raise_from_now_on()
+            return begin(*args, **given)
+
+        if not hasattr(below, "commands"):
+            below.callback = begun
 
 
 def _complain(error: Exception, code: int) -> None:
@@ -151,6 +169,7 @@ def run(
     managed: Managed = False,
 ) -> None:
     """Front ends and node on this machine: simulate, send over UDP, build, find rings, decide, report."""
+    interruption.remember_from_now_on()
     config = _load_with_front_ends(config_file, settings, duration, trigger)
     if live:
         if events or report_dir or led:
@@ -248,6 +267,7 @@ def node(
     managed: Managed = False,
 ) -> None:
     """Runs the node alone: receives, builds, decides. Front ends elsewhere (anello source) send to its ports."""
+    interruption.remember_from_now_on()
     config = _load_with_front_ends(config_file, settings, duration, trigger)
 
     from anello import run as runs
@@ -284,7 +304,6 @@ def source(
     events: EventsFile = None,
     settings: Settings = None,
     duration: Duration = None,
-    led: Annotated[bool, typer.Option("--led", hidden=True, help="Talk to anello run over standard input.")] = False,
     truth: Annotated[
         Path | None, typer.Option("--truth", help="Write the simulation truth to this file (.npz).")
     ] = None,
@@ -296,14 +315,9 @@ def source(
     config = _load_with_front_ends(config_file, settings, duration)
     hits, _ = _events(events)
 
-    from anello import source_process
     from anello.chain_of import chain_of
 
-    sender = chain_of(config).make_source(hits)
-    if led:
-        source_process.serve(sender, truth, config.run.refresh_ms * 1e-3, first=config.front_ends_go_first)
-    else:
-        _send(sender, truth, config.run, as_json=as_json)
+    _send(chain_of(config).make_source(hits), truth, config.run, as_json=as_json)
 
 
 def _send(sender: Any, truth: Path | None, settings: Any, *, as_json: bool) -> None:
@@ -346,13 +360,9 @@ def _settings(settings: list[str] | None, duration: float | None, trigger: str |
 def _load_with_front_ends(
     path: Path, settings: list[str] | None, duration: float | None, trigger: str | None = None
 ) -> "FrontEndsConfig":
-    from anello.config_base import FrontEndsConfig
+    from anello.config import load_with_front_ends
 
-    config = _load(path, settings, duration, trigger)
-    if not isinstance(config, FrontEndsConfig):
-        rule = "must be a chain with front ends for this command"
-        raise ConfigError("chain", rule, f'"{config.chain}"', f"anello {config.chain} runs this configuration")
-    return config
+    return load_with_front_ends(path, _settings(settings, duration, trigger))
 
 
 def _events(path: Path | None) -> tuple[Any, Any]:

@@ -16,7 +16,7 @@ from anello.config_keys import config_of, key_names, known_keys, sections
 from anello.errors import ConfigError
 from anello.section import EntryError
 
-__all__ = ["Config", "FrontEndsConfig", "load"]
+__all__ = ["Config", "FrontEndsConfig", "load", "load_with_front_ends"]
 BEHIND_A_CHAIN = "exchange"  # the chain that may have another before it
 
 
@@ -30,6 +30,15 @@ def load(path: Path | None, settings: Sequence[str] = (), values: Mapping[str, A
         _apply(values, key, value, chain)
     config = _validated(values, chain)
     return _behind_its_chain(config, path) if chain == BEHIND_A_CHAIN else config
+
+
+def load_with_front_ends(path: Path, settings: Sequence[str] = ()) -> FrontEndsConfig:
+    """Likewise, for commands that need a chain with front ends."""
+    config = load(path, settings)
+    if not isinstance(config, FrontEndsConfig):
+        rule = "must be a chain with front ends for this command"
+        raise ConfigError("chain", rule, f'"{config.chain}"', f"anello {config.chain} runs this configuration")
+    return config
 
 
 def _behind_its_chain(config: Config, path: Path | None) -> Config:

@@ -3,13 +3,13 @@
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import NamedTuple, Protocol, Self
-
-from rich.console import Console
-from rich.live import Live
-from rich.table import Table
+from typing import TYPE_CHECKING, NamedTuple, Protocol, Self
 
 from anello.notices import Notice
+
+if TYPE_CHECKING:
+    from rich.console import Console
+    from rich.table import Table
 
 PLAIN_INTERVAL_S = 2.0
 
@@ -41,7 +41,9 @@ class Display(Protocol):
 class LiveDisplay:
     """A table that is redrawn in place."""
 
-    def __init__(self, console: Console) -> None:
+    def __init__(self, console: "Console") -> None:
+        from rich.live import Live
+
         self._live = Live(console=console, auto_refresh=False, transient=True)
 
     def __enter__(self) -> Self:
@@ -58,7 +60,7 @@ class LiveDisplay:
 class PlainDisplay:
     """A line every two seconds."""
 
-    def __init__(self, console: Console) -> None:
+    def __init__(self, console: "Console") -> None:
         self._console = console
         self._next_s = 0.0
 
@@ -88,7 +90,7 @@ class NoDisplay:
 STYLES = {"detail": "dim", "info": "", "warning": "yellow", "bad": "bold red"}
 
 
-def teller(console: Console, *, verbose: bool = False) -> Callable[[Notice], None]:
+def teller(console: "Console", *, verbose: bool = False) -> Callable[[Notice], None]:
     """Shows notices as they come, above a display that is redrawn in place. verbose: details, too."""
 
     def tell(notice: Notice) -> None:
@@ -99,7 +101,7 @@ def teller(console: Console, *, verbose: bool = False) -> Callable[[Notice], Non
     return tell
 
 
-def make(kind: str, console: Console) -> Display:
+def make(kind: str, console: "Console") -> Display:
     """kind as run.display says."""
     if kind == "off":
         return NoDisplay()
@@ -108,7 +110,9 @@ def make(kind: str, console: Console) -> Display:
     return PlainDisplay(console)
 
 
-def _table(progress: Progress) -> Table:
+def _table(progress: Progress) -> "Table":
+    from rich.table import Table
+
     table = Table.grid(padding=(0, 2))
     for item in progress.items:
         table.add_row(f"[dim]{item.label}[/]", f"[bold red]{item.value}[/]" if item.bad else f"[bold]{item.value}[/]")

@@ -1,5 +1,11 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Ctrl-C and SIGTERM as a flag that a run polls, so that it ends cleanly."""
+"""Ctrl-C and SIGTERM as a flag that a run polls, so that it ends cleanly.
+
+What Ctrl-C does changes as a command goes on: it ends the process at once while nothing has begun (__main__); then it
+is a KeyboardInterrupt (raise_from_now_on), or kept for the run that is made ready (remember_from_now_on), and in a run
+that flag (interruptible). Libraries that are being loaded may print or hide what is raised in them: so it is remembered
+where much is loaded.
+"""
 
 import os
 import select
@@ -39,10 +45,45 @@ class Interruption:
         time.sleep(seconds) if self._is_set else self.wait(seconds)
 
 
+_remembered = False
+
+
+def remember_from_now_on() -> None:
+    """Ctrl-C is kept for the next interruptible(); a second one is a KeyboardInterrupt."""
+    _take_if_not_ignored(_remember)
+
+
+def raise_from_now_on() -> None:
+    """Ctrl-C is a KeyboardInterrupt."""
+    _take_if_not_ignored(signal.default_int_handler)
+
+
+def _take_if_not_ignored(handler: Any) -> None:
+    """It is ignored where whoever started this process wants it so (nohup, or & in a script)."""
+    if signal.getsignal(signal.SIGINT) is not signal.SIG_IGN:
+        signal.signal(signal.SIGINT, handler)
+
+
+def _remember(_number: int, _frame: Any) -> None:
+    global _remembered  # noqa: PLW0603 - a process has one Ctrl-C
+    _remembered = True
+    signal.signal(signal.SIGINT, signal.default_int_handler)
+
+
+def is_cause(error: BaseException | None) -> bool:
+    """Whether it is what a library made of a KeyboardInterrupt."""
+    while error is not None and not isinstance(error, KeyboardInterrupt):
+        error = error.__cause__ or error.__context__
+    return error is not None
+
+
 @contextmanager
 def interruptible() -> Iterator[Interruption]:
-    """Ctrl-C and SIGTERM set it; a second Ctrl-C is a KeyboardInterrupt, which ends the run at once."""
+    """Ctrl-C and SIGTERM set it; a second Ctrl-C is a KeyboardInterrupt, which ends the run at once. One that was
+    remembered has set it already."""
     interruption = Interruption()
+    if _remembered:
+        interruption.set()
     before = {number: signal.getsignal(number) for number in (signal.SIGINT, signal.SIGTERM)}
 
     def on_signal(_number: int, _frame: Any) -> None:

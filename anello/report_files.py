@@ -5,7 +5,7 @@ then needs nothing else."""
 import os
 import re
 import shutil
-from importlib.resources import as_file, files
+from importlib.util import find_spec
 from pathlib import Path
 
 LIBRARY = "plotly.min.js"  # 4.8 MB, of which a report needs one copy, not each report its own
@@ -39,9 +39,12 @@ def with_library(html: str) -> str:
 def _provide_library(folder: Path) -> None:
     """Nobody who reads it meanwhile sees a part of it."""
     target = folder / LIBRARY
-    with as_file(files("plotly") / "package_data" / LIBRARY) as ours:
-        if target.exists() and target.stat().st_size == ours.stat().st_size:
-            return
-        partial = target.with_name(f"{LIBRARY}.{os.getpid()}")
-        shutil.copyfile(ours, partial)
-        partial.replace(target)
+    plotly = find_spec("plotly")  # where it is; it is not loaded for that
+    assert plotly is not None
+    assert plotly.origin is not None
+    ours = Path(plotly.origin).parent / "package_data" / LIBRARY
+    if target.exists() and target.stat().st_size == ours.stat().st_size:
+        return
+    partial = target.with_name(f"{LIBRARY}.{os.getpid()}")
+    shutil.copyfile(ours, partial)
+    partial.replace(target)

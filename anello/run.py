@@ -18,6 +18,7 @@ from anello.chains import Chain, ChainNode, Keeper, RunEnd
 from anello.config_base import FrontEndsConfig
 from anello.cpu import CpuTime
 from anello.errors import ConfigError, EngineMissingError
+from anello.exit_codes import INTERRUPTED
 from anello.history import History
 from anello.interruption import Interruption
 from anello.lead import Lead
@@ -48,15 +49,16 @@ class Plan:
 class NotStartedError(RuntimeError):
     """The run was ready and was told to end before it began."""
 
-    exit_code = 0
-
-    def __init__(self) -> None:
+    def __init__(self, exit_code: int = 0) -> None:
         super().__init__("the run was ended before it began")
+        self.exit_code = exit_code
 
 
-def _wait_for_the_word(lead: Lead) -> None:
+def _wait_for_the_word(lead: Lead, interrupted: Interruption) -> None:
     if not lead.may_start():
         raise NotStartedError
+    if interrupted.is_set():
+        raise NotStartedError(INTERRUPTED)
 
 
 def run(plan: Plan, console: Console, lead: Lead | None = None, notices: Notices | None = None) -> Record:
@@ -87,7 +89,7 @@ def _run(plan: Plan, entry: Entry, console: Console, lead: Lead, notices: Notice
         try:
             source.wait_ready()
             lead.know(front_ends=source.process)
-            _wait_for_the_word(lead)
+            _wait_for_the_word(lead, interrupted)
             began = CpuTime.now()
             source.start()
             lead.tell("running")
@@ -141,7 +143,7 @@ def _run_node(
     notices.tell(where, "detail")
     _tell_before(config, placement, notices)
     with lead.interruptible() as interrupted:
-        _wait_for_the_word(lead)
+        _wait_for_the_word(lead, interrupted)
         began = time.monotonic()
         node.start()
         lead.tell("running")

@@ -20,20 +20,19 @@ from contextlib import suppress
 from pathlib import Path
 from typing import IO, TYPE_CHECKING, Any, Self
 
-import numpy as np
-
-from anello.config_base import FrontEndsConfig
 from anello.errors import ConfigError
-from anello.origin import Origin
 from anello.priority import going_first
 
 if TYPE_CHECKING:
     from anello.chains import ChainSource
+    from anello.config_base import FrontEndsConfig
+    from anello.origin import Origin
 
 READY_TIMEOUT_S = 120.0
 STOP_TIMEOUT_S = 20.0
 BEAT_S = 0.5
 OF_RUN = "ANELLO_RUN"  # in the environment
+LIGHT = {"PYDANTIC_DISABLE_PLUGINS": "__all__"}  # likewise: it need not look through all packages for some
 
 
 # --- In the child -------------------------------------------------------------------------------------------------
@@ -42,22 +41,22 @@ def counter_page(pid: int | None = None) -> str:
     return f"/anello.source.{os.getpid() if pid is None else pid}"
 
 
-def page_values(config: FrontEndsConfig) -> dict[str, Any]:
+def page_values(config: "FrontEndsConfig") -> dict[str, Any]:
     """What front ends are told for their page: which run they are of their leader says."""
     own = {"counter_page": counter_page(), "chain": config.chain, "run_name": config.run.name}
     told: dict[str, Any] = json.loads(os.environ.get(OF_RUN, "{}"))
     return own | told
 
 
-def _told_of(origin: Origin | None) -> dict[str, str]:
+def _told_of(origin: "Origin | None") -> dict[str, str]:
     """The environment of front ends that are led."""
     if origin is None:
-        return dict(os.environ)
+        return os.environ | LIGHT
     run = {"run_number": origin.number or 0, "run_name": origin.name, "config_digest": origin.config_digest}
-    return os.environ | {OF_RUN: json.dumps(run)}
+    return os.environ | LIGHT | {OF_RUN: json.dumps(run)}
 
 
-def need_ports(config: FrontEndsConfig) -> None:
+def need_ports(config: "FrontEndsConfig") -> None:
     """Raises ConfigError where a port is left open."""
     if 0 in config.front_ends.ports:
         rule = "must be the ports that the node listens at (it prints them)"
@@ -93,6 +92,8 @@ def serve(source: "ChainSource", truth_path: Path | None, refresh_s: float, *, f
 
 def save_truth(path: Path, truth: Mapping[str, Any]) -> None:
     """OSError that says what could not be written: the system's own names no file where a disk is full."""
+    import numpy as np
+
     try:
         np.savez(path, **truth)
     except OSError as error:
@@ -146,7 +147,7 @@ class SourceProcess:
     It may be killed or frozen at any time: once it has been started, nothing here raises because of that.
     """
 
-    def __init__(self, arguments: Sequence[str], origin: Origin | None = None) -> None:
+    def __init__(self, arguments: Sequence[str], origin: "Origin | None" = None) -> None:
         """origin: of the run that they send for."""
         command = [sys.executable, "-m", "anello", "source", "--led", *arguments]
         # A session of its own: Ctrl-C reaches the parent only, which then stops the child in good order.

@@ -151,5 +151,5 @@ class Entry:
 def _end_by(error: BaseException) -> End:
     known = exit_codes.of(error)
     code = FAILED if known is None else known
-    state = RunState.FAILED if code else RunState.ABORTED
+    state = RunState.ABORTED if code in (0, INTERRUPTED) else RunState.FAILED  # it was not wanted
     return End(state, exit_code=code, verdict=in_words(error))

@@ -1,22 +1,25 @@
 # SPDX-License-Identifier: Apache-2.0
 """The NA62 RICH chain, as the command line leads it."""
 
+from __future__ import annotations
+
 from pathlib import Path
-from typing import Any, cast
+from typing import TYPE_CHECKING, Any, cast
 
 from anello.chains import Chain, RunEnd
 from anello.errors import InputError, engine_errors
-from anello.events_csv import HitEvents
-from anello.keeper import Keeper
 from anello.origin import Origin, node_values
 from anello.source_process import need_ports, page_values
 
-from . import decisions, python_trigger
 from .config import RichConfig
 from .engine import Node, Source, engine
-from .file_times import hit_times_fine
-from .progress import RichMeter
-from .record import RichRecord
+
+if TYPE_CHECKING:  # the node's and the report's, which the front ends' process does not load
+    from anello.events_csv import HitEvents
+    from anello.keeper import Keeper
+
+    from .progress import RichMeter
+    from .record import RichRecord
 
 MEAN_INTERVALS = 20.0  # between two events: longer comes once in 10^9
 
@@ -35,6 +38,8 @@ class RichChain(Chain):
         config = self._config
         values: dict[str, Any] = config.flat() | node_values(origin)
         if config.trigger.python:
+            from . import python_trigger
+
             values["trigger.python_function"] = python_trigger.load(config.trigger.python)
         if config.store.decisions:
             values["store.decisions"] = str(directory / config.store.decisions)
@@ -51,15 +56,21 @@ class RichChain(Chain):
         return source
 
     def keeper(self) -> Keeper:
+        from anello.keeper import Keeper
+
         return Keeper(self._config.run.n_report_events)
 
     def meter(self) -> RichMeter:
+        from .progress import RichMeter
+
         return RichMeter(self._config.n_bursts)
 
     def longest_pause_s(self) -> float:
         return self._config.source.gap_ms * 1e-3 + MEAN_INTERVALS / self._config.source.rate_hz
 
     def record(self, end: RunEnd) -> RichRecord:
+        from .record import RichRecord
+
         node = cast(Node, end.node)
         decided = self._decisions(end)  # before the notices are read
         return RichRecord(
@@ -78,6 +89,8 @@ class RichChain(Chain):
         path = end.directory / self._config.store.decisions
         if not (self._config.store.decisions and path.exists()):
             return None
+        from . import decisions
+
         try:
             return decisions.read(path)
         except (OSError, KeyError, IndexError, ValueError, RuntimeError) as error:
@@ -87,6 +100,8 @@ class RichChain(Chain):
 
 def _hits_for_engine(events: HitEvents, config: RichConfig) -> tuple[Any, Any, Any]:
     """PMT numbers, hit times in 1/256 tick from the event's time, and offsets."""
+    from .file_times import hit_times_fine
+
     if events.pmt is None:
         raise InputError(
             "--events: the file needs a column pmt_seq, the PMTs that the boards send; anello rings does not"

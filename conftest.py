@@ -15,10 +15,11 @@ from hypothesis.database import DirectoryBasedExampleDatabase
 
 from anello.drawing import Figure
 
-ROOT = Path(__file__).parent
-sys.path.insert(0, str(ROOT / "tests/python"))  # what tests share
+sys.path.insert(0, str(Path(__file__).parent / "tests/python"))  # what tests share
 
 import detector_data as of_detectors
+
+ROOT = Path(__file__).parent
 
 # A busy machine's time is no verdict. The tests' examples are a function of the sources: the same in every run.
 settings.register_profile("anello", deadline=None, derandomize=True)

@@ -41,3 +41,9 @@ function(anello_folder name)
   target_link_libraries(anello_${name} PUBLIC ${ARG_DEPS} ${ARG_LIBS} PRIVATE $<BUILD_INTERFACE:anello_options>)
   install(TARGETS anello_${name} EXPORT anelloTargets ARCHIVE DESTINATION lib COMPONENT engine)
 endfunction()
+
+# anello_alone(file...): sources of the calling folder that no unity build puts together with others. A program that has its
+# own piece in the place of one, as the tests of the CUDA backend do, would otherwise get all that came with it, twice.
+function(anello_alone)
+  set_source_files_properties(${ARGN} PROPERTIES SKIP_UNITY_BUILD_INCLUSION ON)
+endfunction()

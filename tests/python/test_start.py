@@ -10,6 +10,9 @@ from pathlib import Path
 
 import pytest
 
+from anello.catalogue.cli import HERE
+from anello.python_keys import RunKeys
+
 ROOT = Path(__file__).parents[2]
 CONFIG = "detectors/rich/na62-rich.toml"
 LIMIT_S = 120
@@ -57,6 +60,11 @@ def test_the_function_stays_where_the_module_of_its_name_is_loaded() -> None:
     for code in ("import anello.subscribe", "from anello.subscribe import Record", "import anello"):
         command = f"{code}\nimport anello\nassert anello.subscribe.__name__ == 'subscribe', anello.subscribe"
         subprocess.run([sys.executable, "-c", command], cwd=ROOT, timeout=LIMIT_S, check=True)
+
+
+def test_commands_look_where_runs_are_by_default() -> None:
+    """It is written once more there: keys are declared with a library that these commands do not load."""
+    assert str(HERE) == RunKeys.model_fields["directory"].default
 
 
 # --- Ctrl-C -----------------------------------------------------------------------------------------------------------

@@ -27,7 +27,7 @@ struct FabricPair {
         far->abandon();
         far.reset();
         pollfd watched{space, POLLIN, 0};
-        poll(&watched, 1, 20'000);
+        poll(&watched, 1, anello::test::patience_ms);
     }
 
     CounterPage page;

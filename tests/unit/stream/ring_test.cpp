@@ -1,16 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <gtest/gtest.h>
 #include <poll.h>
-#include <sys/resource.h>
 #include <sys/socket.h>
-#include <sys/wait.h>
-#include <unistd.h>
 
-#include <csignal>
 #include <numeric>
 #include <thread>
 
-#include "core/errors.hpp"
 #include "stream/shared_ends.hpp"
 #include "unit/stream/shared_pair.hpp"
 
@@ -121,15 +116,14 @@ TEST(Ring, TwoThreadsThatSleepInTurn) {
 
 /// Or a receiver that wants all that fits would wait for the sender, and the sender for it.
 TEST(Ring, ASenderThatWaitsHasShownAllThatItWrote) {
-    constexpr Nanoseconds short_ns = 2'000'000'000;  // of a sender that hides something, this is all it gets
     OpenRing open;
     const std::vector<std::byte> most(smallest_ring_bytes - 100), little(100), more(4096);
     ASSERT_EQ(open.sender->try_send(most).n_bytes, most.size());
     const std::array<ConstBytes, 2> parts{little, more};
     Transfer sent;
-    std::thread sending([&] { sent = open.sender->send(parts, short_ns); });
+    std::thread sending([&] { sent = open.sender->send(parts, patience_ns); });
     ConstBytes all;
-    EXPECT_EQ(open.receiver->peek(all, smallest_ring_bytes, short_ns), ok);
+    EXPECT_EQ(open.receiver->peek(all, smallest_ring_bytes, patience_ns), ok);
     open.receiver->release(all.size());
     sending.join();
     EXPECT_EQ(sent.n_bytes, little.size() + more.size());
@@ -158,58 +152,6 @@ TEST(Ring, AnIdleReceiverThatBlocksUsesNoProcessor) {
     clock_gettime(CLOCK_THREAD_CPUTIME_ID, &after);
     EXPECT_EQ(pair.far_counters[StreamCounter::receiver_sleeps], 1U);
     EXPECT_LT((after.tv_sec - before.tv_sec) * 1'000'000'000 + after.tv_nsec - before.tv_nsec, 5'000'000);
-}
-
-/// The far side is a process of its own, and is killed while a message is half sent.
-TEST(Ring, AProcessKilledWithinAMessage) {
-    const std::string address = test::unused_address();
-    CounterPage page;
-    Listener listener(address, small_config(), page.add_block<ListenerCounter>("listener"));
-    const pid_t child = fork();
-    if (child == 0) {
-        CounterPage own;
-        const auto stream = connect(address, small_config(), own.add_block<StreamCounter>("far"));
-        const std::array<std::uint64_t, 3> half{1000, 1, 2};  // says 1000 bytes, and brings 16
-        stream->send(std::as_bytes(std::span(half)));
-        kill(getpid(), SIGKILL);
-        _exit(1);
-    }
-    const auto stream = listener.accept(page.add_block<StreamCounter>("near"), patience_ns);
-    ASSERT_NE(stream, nullptr);
-    ConstBytes message;
-    EXPECT_EQ(stream->peek_message(message, patience_ns), peer_died);
-    EXPECT_TRUE(message.empty());
-    ConstBytes rest;
-    EXPECT_EQ(stream->peek(rest, 1000, patience_ns), peer_died);
-    EXPECT_EQ(rest.size(), 24U);
-    waitpid(child, nullptr, 0);
-}
-
-/// Makes a ring in a process with a lowered limit; says how that process ended: 3 if the error names this remedy.
-int exit_below_limit(int resource, rlim_t limit, const std::string& remedy) {
-    const pid_t child = fork();
-    if (child == 0) {
-        std::signal(SIGXFSZ, SIG_IGN);
-        const rlimit lowered{limit, limit};
-        setrlimit(static_cast<__rlimit_resource_t>(resource), &lowered);
-        try {
-            const RingMemory ring = RingMemory::create(std::size_t{16} << 20);
-            _exit(0);
-        } catch (const SystemError& error) {
-            _exit(std::string(error.what()).find(remedy) != std::string::npos ? 3 : 4);
-        }
-    }
-    int status = 0;
-    waitpid(child, &status, 0);
-    return WIFEXITED(status) ? WEXITSTATUS(status) : -1;
-}
-
-TEST(Ring, MemoryAndDescriptorsThatRunOutAreErrorsWithARemedy) {
-    EXPECT_EQ(exit_below_limit(RLIMIT_FSIZE, 1 << 20, "raise the limits"), 3);
-#if !defined(__SANITIZE_ADDRESS__) && !defined(__SANITIZE_THREAD__)  // they need descriptors and memory of their own
-    EXPECT_EQ(exit_below_limit(RLIMIT_NOFILE, 0, "limit of open files"), 3);
-    EXPECT_EQ(exit_below_limit(RLIMIT_AS, 24 << 20, "raise the limits"), 3);
-#endif
 }
 
 }  // namespace

@@ -11,11 +11,12 @@
 #include <vector>
 
 #include "core/counters.hpp"
+#include "patience.hpp"
 #include "stream/stream.hpp"
 
 namespace anello::stream::test {
 
-inline constexpr Nanoseconds patience_ns = 20'000'000'000;  ///< far more than anything takes
+using anello::test::patience_ns;
 
 inline StreamConfig small_config(Direction direction = Direction::both) {
     StreamConfig config;

@@ -3,14 +3,14 @@
 
 #include <gtest/gtest.h>
 
-#include <chrono>
+#include <functional>
 #include <map>
 #include <string>
-#include <thread>
 #include <vector>
 
 #include "camera/chain/node.hpp"
 #include "camera/source/source.hpp"
+#include "patience.hpp"
 #include "source/udp_sink.hpp"
 
 /// Short runs of the camera over loopback sockets: simulated boards and a node.
@@ -52,7 +52,7 @@ inline CameraNodeConfig node_config(const Layout& layout) {
 
 /// For runs that must lose nothing: boards may lag for longer than a busy machine keeps front ends and node apart.
 inline CameraNodeConfig patient(CameraNodeConfig config) {
-    config.build.timeout_ns = 1'000'000'000;
+    config.build.timeout_ns = anello::test::far_off_ns;
     config.build.window_events = 512;
     config.build.n_events = 1024;
     return config;
@@ -72,7 +72,9 @@ inline Values values_of(const std::vector<CounterPage::Sample>& samples) {
 
 /// Sends n_events with these faults through a node of whatever kind, and stops both in order.
 template <typename AnyNode>
-ChainResult run_through(AnyNode& node, const source::FaultsConfig& faults, double rate_hz = 1500) {
+ChainResult run_through(
+    AnyNode& node, const source::FaultsConfig& faults, double rate_hz = 1500,
+    const std::function<void()>& when_sent = [] {}) {
     CameraSourceConfig config;
     config.shape = waveforms;
     config.ports = node.ports();
@@ -87,9 +89,8 @@ ChainResult run_through(AnyNode& node, const source::FaultsConfig& faults, doubl
     node.start();
     boards.start();
     boards.wait();
-    const auto limit = std::chrono::steady_clock::now() + std::chrono::seconds(20);
-    while (!node.finished() && std::chrono::steady_clock::now() < limit) std::this_thread::yield();
-    ChainResult result{.source = {}, .node = {}, .finished = node.finished()};
+    when_sent();
+    ChainResult result{.source = {}, .node = {}, .finished = anello::test::comes_true([&] { return node.finished(); })};
     node.stop();
     result.source = values_of(page.read());
     result.node = values_of(node.counters());

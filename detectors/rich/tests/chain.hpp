@@ -4,13 +4,12 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include <chrono>
 #include <functional>
 #include <map>
 #include <string>
-#include <thread>
 #include <vector>
 
+#include "patience.hpp"
 #include "rich/chain/node.hpp"
 #include "rich/source/simulation.hpp"
 #include "rich/source/source.hpp"
@@ -36,7 +35,7 @@ inline NodeConfig node_config(const std::vector<std::string>& layout) {
     config.intake.shape = {.max_fragments = 512, .max_hits = 8192, .max_packets = 512};
     config.intake.n_buffers = 256;
     config.build.batch = {.max_events = 128, .max_hits = 128 * 64};
-    config.build.timeout_ns = 200'000'000;
+    config.build.timeout_ns = anello::test::far_off_ns;
     config.trigger.in_time_window_ns = 8;
     config.trigger.primitive_by_rings = {0, 0x101, 0x102, 0x104, 0x108};
     config.n_trigger_threads = 2;
@@ -81,9 +80,7 @@ inline Values send(const RichSourceConfig& settings, source::UdpSink& sink) {
 /// Waits for the node's last burst, stops it, and asks what became of it all.
 template <typename AnyNode>
 ChainResult end_of(AnyNode& node) {
-    const auto limit = std::chrono::steady_clock::now() + std::chrono::seconds(20);
-    while (!node.finished() && std::chrono::steady_clock::now() < limit) std::this_thread::yield();
-    ChainResult result{.finished = node.finished()};
+    ChainResult result{.finished = anello::test::comes_true([&] { return node.finished(); })};
     node.stop();
     result.node = values_of(node.counters());
     for (Notice& notice : node.notices()) result.notices.push_back(std::move(notice.text));

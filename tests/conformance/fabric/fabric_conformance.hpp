@@ -498,7 +498,7 @@ TYPED_TEST_P(FabricWaiting, AWaitingThreadIsWoken) {
         for (int n_waits = 0; !finished() && n_waits < 100'000; ++n_waits) {
             if (farm.fabric(self).progress() > 0 || !farm.fabric(self).arm()) continue;
             pollfd waiting{farm.fabric(self).descriptor(), POLLIN, 0};
-            if (poll(&waiting, 1, 10'000) == 0) {
+            if (poll(&waiting, 1, anello::test::patience_ms) == 0) {
                 ADD_FAILURE() << "peer " << self << " was not woken";
                 return;
             }
@@ -523,11 +523,11 @@ TYPED_TEST_P(FabricWaiting, WakeMakesTheDescriptorReadable) {
     const auto rest = [&] { return farm.until([&] { return fabric.arm() && !readable(0); }); };
     ASSERT_TRUE(rest());
     std::thread([&] { fabric.wake(); }).join();
-    EXPECT_TRUE(readable(10'000));
+    EXPECT_TRUE(readable(anello::test::patience_ms));
     ASSERT_TRUE(rest()) << "a wake is over some time";
     fabric.wake();
     fabric.wake();
-    EXPECT_TRUE(readable(10'000));
+    EXPECT_TRUE(readable(anello::test::patience_ms));
     ASSERT_TRUE(rest());
 }
 

@@ -4,7 +4,6 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
-#include <chrono>
 #include <cstddef>
 #include <cstdint>
 #include <functional>
@@ -21,6 +20,7 @@
 #include "core/clock.hpp"
 #include "core/counters.hpp"
 #include "fabric/fabric_config.hpp"
+#include "patience.hpp"
 
 /// A farm of fabrics in one thread, stepped in turn: what the conformance suite and other tests of transports stand on.
 namespace anello::fabric::conformance {
@@ -194,12 +194,9 @@ class Farm {
     }
     /// Steps until it holds, or for so long that it never will.
     bool until(const std::function<bool()>& holds) {
-        const auto end = std::chrono::steady_clock::now() + std::chrono::seconds(20);
-        while (!holds()) {
+        return test::comes_true(holds, [this] {
             if (step() == 0) std::this_thread::yield();
-            if (std::chrono::steady_clock::now() > end) return false;
-        }
-        return true;
+        });
     }
     void step(int n_times) {
         for (int i = 0; i < n_times; ++i) step();

@@ -94,7 +94,7 @@ TYPED_TEST(PublisherConformance, AWaitingPublisherLosesNothingToASlowSubscriber)
 
 TYPED_TEST(PublisherConformance, WhatASlowSubscriberMissesIsCountedAndSeenAsGaps) {
     PublishConfig config = TypeParam::config(WhenFull::drop);
-    config.end_timeout_ns = std::chrono::nanoseconds(test::patience).count();  // however busy the machine is
+    config.end_timeout_ns = test::patience_ns;  // however busy the machine is
     Publishing publishing(config);
     typename TypeParam::Subscriber subscriber(publishing.address());
     ASSERT_TRUE(comes_true([&] { return publishing.try_next() && publishing[PublishCounter::records_sent] > 0; }));

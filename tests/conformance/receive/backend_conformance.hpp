@@ -12,6 +12,7 @@
 #include <string>
 #include <vector>
 
+#include "patience.hpp"
 #include "receive/backend.hpp"
 
 /// What every backend must do. A carrier brings datagrams to a backend:
@@ -148,7 +149,7 @@ TYPED_TEST_P(BackendConformance, ItsDescriptorIsReadableWhenSomethingIsThere) {
         for (int n_sent = 0; n_sent < 1 + i % 3; ++n_sent)
             carrier.send(static_cast<std::uint16_t>(i % 2), random_bytes(this->random_, 100));
         carrier.backend();
-        ASSERT_EQ(poll(&watched, 1, 10'000), 1) << "one that waits would not wake";
+        ASSERT_EQ(poll(&watched, 1, anello::test::patience_ms), 1) << "one that waits would not wake";
         EXPECT_EQ(take(backend, static_cast<std::size_t>(1 + i % 3)).size(), static_cast<std::size_t>(1 + i % 3));
         EXPECT_TRUE(this->take_nothing(backend));
     }

@@ -274,15 +274,15 @@ TYPED_TEST_P(StreamConformance, DescriptorsTellOfDataSpaceAndDeath) {
     EXPECT_EQ(pair.near().try_recv(room).status, would_block);
     EXPECT_FALSE(readable(data, 0));
     EXPECT_EQ(pair.far().try_send(room).n_bytes, room.size());
-    EXPECT_TRUE(readable(data, 10'000));
+    EXPECT_TRUE(readable(data, anello::test::patience_ms));
     EXPECT_EQ(pair.far().try_send(room).status, would_block);
     EXPECT_FALSE(readable(space, 0));
     EXPECT_EQ(pair.near().recv_all(room, patience_ns).status, ok);
-    EXPECT_TRUE(readable(space, 10'000));
+    EXPECT_TRUE(readable(space, anello::test::patience_ms));
     StreamStatus status = ok;
     for (int n = 0; n < 100 && status != would_block; ++n) status = pair.near().try_recv(room).status;
     pair.kill_far();
-    EXPECT_TRUE(readable(data, 10'000));
+    EXPECT_TRUE(readable(data, anello::test::patience_ms));
 }
 
 TYPED_TEST_P(StreamConformance, OneWayOnly) {

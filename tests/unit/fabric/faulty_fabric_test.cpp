@@ -148,12 +148,12 @@ TEST_F(FaultyFabricTest, TheDescriptorTellsWhenItsTimeHasCome) {
         const auto rests = [&] { return farm.until([&] { return fabric.arm() && !readable(0); }); };
         ASSERT_EQ(farm.send(0, 1, {}, {}, 0), Status::ok);
         ASSERT_TRUE(rests()) << "it is not to be asked all the time";
-        EXPECT_TRUE(readable(10'000)) << "by then it is due";
+        EXPECT_TRUE(readable(anello::test::patience_ms)) << "by then it is due";
         farm.clock().advance(100'000'000);
         EXPECT_TRUE(farm.until([&] { return farm.listener(1).messages.size() == 1; }));
         EXPECT_TRUE(rests()) << "the timer has nothing more to tell";
         fabric.wake();
-        EXPECT_TRUE(readable(10'000)) << "it tells of the inner fabric too";
+        EXPECT_TRUE(readable(anello::test::patience_ms)) << "it tells of the inner fabric too";
     }
 }
 

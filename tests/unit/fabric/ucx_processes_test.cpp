@@ -3,13 +3,12 @@
 #ifdef ANELLO_UCX
 #include <fcntl.h>
 #include <gtest/gtest.h>
-#include <signal.h>
 #include <sys/socket.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
 #include <algorithm>
-#include <chrono>
+#include <csignal>
 #include <cstdlib>
 #include <cstring>
 #include <functional>
@@ -20,6 +19,8 @@
 #include <vector>
 
 #include "fabric/fabric_config.hpp"
+#include "moved_clock.hpp"
+#include "patience.hpp"
 
 namespace anello::fabric {
 namespace {
@@ -34,7 +35,7 @@ FabricConfig config_of(const std::string& tls, Peer self) {
     config.farm_id = 0x70c;
     config.ucx_tls = tls;
     config.heartbeat_ns = 100'000'000;
-    config.peer_timeout_ns = 1'000'000'000;
+    config.peer_timeout_ns = test::far_off_ns;
     return config;
 }
 
@@ -49,7 +50,7 @@ class Side final : public Listener {
     Side(const std::string& tls, Peer self)
         : places(n_places, std::vector<std::byte>(std::size_t{1} << 20)),
           counters(page.add_block<FabricCounter>("fabric")),
-          fabric(make_fabric(config_of(tls, self), *this, SystemClock::instance(), counters)) {}
+          fabric(make_fabric(config_of(tls, self), *this, clock, counters)) {}
     std::span<std::byte> place(Peer, std::span<const std::byte>, std::size_t n_bytes) noexcept override {
         EXPECT_FALSE(down);
         return std::span(places[n_placed++ % n_places]).first(n_bytes);
@@ -69,13 +70,8 @@ class Side final : public Listener {
         n_downs += up ? 0 : 1;
         down = !up;
     }
-    bool until(const std::function<bool()>& holds, int seconds = 10) {
-        const auto end = std::chrono::steady_clock::now() + std::chrono::seconds(seconds);
-        while (!holds()) {
-            fabric->progress();
-            if (std::chrono::steady_clock::now() > end) return false;
-        }
-        return true;
+    bool until(const std::function<bool()>& holds) {
+        return test::comes_true(holds, [this] { fabric->progress(); });
     }
     bool meet(int channel, Peer other) {
         const std::vector<std::byte> mine = fabric->address();
@@ -95,6 +91,7 @@ class Side final : public Listener {
         return n_sent;
     }
 
+    test::MovedClock clock;
     CounterPage page;
     std::vector<std::vector<std::byte>> places;
     Counters<FabricCounter> counters;
@@ -174,20 +171,23 @@ std::string name_of_case(const testing::TestParamInfo<UcxProcesses::ParamType>& 
 
 using Bytes = std::vector<std::byte>;
 
+/// Its clock, where it is stopped: it goes on by the time that it was to stand still.
+test::MovedClock* stopped_clock = nullptr;
+
 /// What the other process does, by its role, until it is killed; `leaver` until it is left, `sender` until it is told.
 void work(const std::string& role, const std::string& tls, std::size_t n_bytes, int channel) {
     Side side(tls, child);
+    stopped_clock = &side.clock;
+    std::signal(SIGCONT, [](int) { stopped_clock->move(test::far_off_ns + 100'000'000); });
     if (!side.meet(channel, parent)) return;
     const Bytes large(n_bytes, std::byte{7});
     const auto end = [&] { return role == "leaver" && side.down; };
-    side.until(
-        [&] {
-            if (role != "receiver") side.send_all(parent, large);
-            char word = 0;
-            if (role == "sender" && recv(channel, &word, 1, MSG_DONTWAIT) > 0) kill(getpid(), SIGKILL);
-            return end();
-        },
-        60);
+    side.until([&] {
+        if (role != "receiver") side.send_all(parent, large);
+        char word = 0;
+        if (role == "sender" && recv(channel, &word, 1, MSG_DONTWAIT) > 0) kill(getpid(), SIGKILL);
+        return end();
+    });
     const std::uint64_t report[2] = {side.n_downs, side.n_wrong};
     (void)!write(channel, report, sizeof report);
 }
@@ -274,7 +274,10 @@ TEST_P(UcxProcesses, AStoppedProcessFindsItselfLeftWhenItGoesOn) {
         << " came, " << side.n_ok << " went";
     process.tell(SIGSTOP);
     side.send_all(child, large);
-    ASSERT_TRUE(side.until([&] { return side.down; }));
+    ASSERT_TRUE(side.until([&] {
+        side.clock.move(10'000'000);
+        return side.down;
+    }));
     std::fill(large.begin(), large.end(), std::byte{4});
     for (auto& place : side.places) std::fill(place.begin(), place.end(), std::byte{1});
     process.tell(SIGCONT);

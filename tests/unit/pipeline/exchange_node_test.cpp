@@ -5,16 +5,17 @@
 #include <gtest/gtest.h>
 #include <unistd.h>
 
-#include <atomic>
-#include <chrono>
-#include <functional>
 #include <thread>
 
 #include "core/errors.hpp"
+#include "moved_clock.hpp"
+#include "patience.hpp"
 #include "stream/stream.hpp"
 
 namespace anello::pipeline::exchange_node_test {
 namespace {
+
+using test::comes_true;
 
 ExchangeNodeConfig node_config(exchange::Node node, std::uint16_t n_nodes, std::uint64_t farm_id) {
     ExchangeNodeConfig config;
@@ -22,6 +23,7 @@ ExchangeNodeConfig node_config(exchange::Node node, std::uint16_t n_nodes, std::
     config.exchange.self = node;
     config.exchange.packing = config.generator.packing = 20;
     config.exchange.n_meps = 100;
+    config.exchange.timeout_ns = test::far_off_ns;
     config.exchange.n_credits = 4;
     config.exchange.verify_share = 1;
     config.n_buffers = 8;
@@ -39,19 +41,13 @@ std::uint64_t value_of(const ExchangeNode& node, const std::string& block, const
     return 0;
 }
 
-bool wait_for(const std::function<bool()>& condition) {
-    const auto limit = std::chrono::steady_clock::now() + std::chrono::seconds(20);
-    while (!condition() && std::chrono::steady_clock::now() < limit) std::this_thread::yield();
-    return condition();
-}
-
 TEST(ExchangeNode, TwoNodesBuildAll) {
     ExchangeNode first(node_config(0, 2, 71)), second(node_config(1, 2, 71));
     first.connect(1, second.address());
     second.connect(0, first.address());
     first.start();
     second.start();
-    ASSERT_TRUE(wait_for([&] { return first.finished() && second.finished(); }));
+    ASSERT_TRUE(comes_true([&] { return first.finished() && second.finished(); }));
     first.stop();
     second.stop();
     EXPECT_EQ(first.failure(), "");
@@ -68,21 +64,9 @@ TEST(ExchangeNode, TwoNodesBuildAll) {
     EXPECT_EQ(first.progress().at("meps_built") + second.progress().at("meps_built"), 100U);
 }
 
-/// Real time, which can be moved on.
-class MovedClock final : public Clock {
-  public:
-    Nanoseconds monotonic_ns() const noexcept override { return real().monotonic_ns() + moved_ns_.load(); }
-    Nanoseconds wall_ns() const noexcept override { return real().wall_ns() + moved_ns_.load(); }
-    void move(Nanoseconds by_ns) noexcept { moved_ns_ += by_ns; }
-
-  private:
-    static const Clock& real() noexcept { return SystemClock::instance(); }
-    std::atomic<Nanoseconds> moved_ns_{0};
-};
-
 /// An operator may take an hour between the two.
 TEST(ExchangeNode, NodesThatHaveMetMayStartMuchLater) {
-    MovedClock clock;
+    test::MovedClock clock;
     for (const fabric::Transport transport :
          {fabric::Transport::in_process, fabric::Transport::tcp, fabric::Transport::udp, fabric::Transport::ucx}) {
         ExchangeNodeConfig config = node_config(0, 2, 80);
@@ -96,7 +80,7 @@ TEST(ExchangeNode, NodesThatHaveMetMayStartMuchLater) {
         clock.move(3'600'000'000'000);
         first.start();
         second.start();
-        EXPECT_TRUE(wait_for([&] { return first.finished() && second.finished(); }));
+        EXPECT_TRUE(comes_true([&] { return first.finished() && second.finished(); }));
         first.stop();
         second.stop();
         EXPECT_EQ(first.failure() + second.failure(), "");
@@ -112,7 +96,7 @@ TEST(ExchangeNode, TheGeneratorMayHaveAThreadOfItsOwnAndNoUnitElse) {
     config.threads = parse_layout({"generator", "readout+builder+manager"}, {}, exchange_chain);
     ExchangeNode node(config);
     node.start();
-    ASSERT_TRUE(wait_for([&] { return node.finished(); }));
+    ASSERT_TRUE(comes_true([&] { return node.finished(); }));
     node.stop();
     EXPECT_EQ(value_of(node, "manager", "meps_complete"), 100U);
 }
@@ -128,11 +112,11 @@ TEST(ExchangeNode, AnAbortedNodeIsMissedAndTheOthersGoOn) {
     second.connect(0, first.address());
     first.start();
     second.start();
-    ASSERT_TRUE(wait_for([&] { return first.progress()["meps_built"] > 10; }));
+    ASSERT_TRUE(comes_true([&] { return first.progress()["meps_built"] > 10; }));
     second.abort();
-    ASSERT_TRUE(wait_for([&] { return first.states()["node1"].starts_with("down"); }));
+    ASSERT_TRUE(comes_true([&] { return first.states()["node1"].starts_with("down"); }));
     const std::uint64_t built = first.progress()["meps_built"];
-    ASSERT_TRUE(wait_for([&] { return first.progress()["meps_built"] > built + 10; }));
+    ASSERT_TRUE(comes_true([&] { return first.progress()["meps_built"] > built + 10; }));
     EXPECT_EQ(first.notices(), Notices({{"node 1 is down: its connection broke", Severity::bad}}));
     first.stop();
     EXPECT_EQ(first.account().sent_to.at(1)[1], 0U) << "it did not last to the end";
@@ -158,9 +142,9 @@ TEST(ExchangeNode, AnAbortedNodeNeverAsksForTheEndOfTheRun) {
     first.start();
     second->start();
     for (int round = 0; round < 50; ++round) {
-        ASSERT_TRUE(wait_for([&] { return second->progress()["meps_built"] > 2; })) << "round " << round;
+        ASSERT_TRUE(comes_true([&] { return second->progress()["meps_built"] > 2; })) << "round " << round;
         second->abort();
-        ASSERT_TRUE(wait_for([&] { return first.states()["node1"].starts_with("down"); }));
+        ASSERT_TRUE(comes_true([&] { return first.states()["node1"].starts_with("down"); }));
         ASSERT_FALSE(first.finished()) << "round " << round;
         second = std::make_unique<ExchangeNode>(config(1));
         first.connect(1, second->address());
@@ -178,7 +162,7 @@ TEST(ExchangeNode, StatesAreAskedForWhileLinksComeAndGo) {
         made.fabric.transport = fabric::Transport::ucx;
         made.fabric.ucx_tls = "tcp";
         made.fabric.heartbeat_ns = 50'000'000;
-        made.fabric.peer_timeout_ns = 500'000'000;
+        made.fabric.peer_timeout_ns = test::far_off_ns;
         return made;
     };
     std::unique_ptr<ExchangeNode> first, second;
@@ -194,9 +178,9 @@ TEST(ExchangeNode, StatesAreAskedForWhileLinksComeAndGo) {
     first->start();
     second->start();
     for (int round = 0; round < 2; ++round) {
-        ASSERT_TRUE(wait_for([&] { return is_described() && first->states()["node1"] == "up"; }));
+        ASSERT_TRUE(comes_true([&] { return is_described() && first->states()["node1"] == "up"; }));
         second->abort();
-        ASSERT_TRUE(wait_for([&] { return !is_described(); }));
+        ASSERT_TRUE(comes_true([&] { return !is_described(); }));
         second = std::make_unique<ExchangeNode>(config(1));
         first->connect(1, second->address());
         second->connect(0, first->address());
@@ -224,12 +208,12 @@ TEST(ExchangeNode, ASubscriberThatStandsStillDoesNotKeepTheRunFromItsEnd) {
     const auto subscriber = stream::connect("@anello-exchange-" + std::to_string(getpid()), standing,
                                             page.add_block<stream::StreamCounter>("subscriber"));
     // Before it is let in, records wait for somebody to come, not for room.
-    ASSERT_TRUE(wait_for([&] { return value_of(second, "publish.admission", "admitted") == 1; }));
+    ASSERT_TRUE(comes_true([&] { return value_of(second, "publish.admission", "admitted") == 1; }));
     first.connect(1, second.address());
     second.connect(0, first.address());
     first.start();
     second.start();
-    ASSERT_TRUE(wait_for([&] { return value_of(second, "publish", "records_waited") > 0; }));
+    ASSERT_TRUE(comes_true([&] { return value_of(second, "publish", "records_waited") > 0; }));
     std::thread other([&] { second.stop(); });
     first.stop();
     other.join();

@@ -6,15 +6,14 @@
 #include <zmq.h>
 
 #include <atomic>
-#include <chrono>
 #include <filesystem>
 #include <memory>
 #include <optional>
 #include <string>
-#include <thread>
 #include <vector>
 
 #include "core/errors.hpp"
+#include "patience.hpp"
 #include "publish/publisher.hpp"
 #include "publish/record.hpp"
 #include "stream/stream.hpp"
@@ -22,23 +21,13 @@
 /// Both ways to publish, with a subscriber for each.
 namespace anello::publish::test {
 
-inline constexpr auto patience = std::chrono::seconds(20);  ///< far more than anything takes
+using anello::test::comes_true;
+using anello::test::patience_ns;
 inline constexpr std::size_t largest_bytes = 40'000;
 
 inline std::string unused_name() {
     static std::atomic<int> n_used{0};
     return "anello-publish-" + std::to_string(getpid()) + "-" + std::to_string(n_used++);
-}
-
-/// Tries until it holds; false: it did not in all the time that there is.
-template <typename Condition>
-bool comes_true(Condition condition) {
-    const auto limit = std::chrono::steady_clock::now() + patience;
-    while (!condition()) {
-        if (std::chrono::steady_clock::now() > limit) return false;
-        std::this_thread::yield();
-    }
-    return true;
 }
 
 /// Copies of records, 8-byte aligned.
@@ -66,7 +55,7 @@ struct StreamWay {
             stream::StreamConfig config;
             config.direction = stream::Direction::receive;
             config.ring_bytes = stream::smallest_ring_bytes;
-            config.connect_ns = std::chrono::nanoseconds(patience).count();
+            config.connect_ns = patience_ns;
             stream_ = stream::connect(address, config, page_.add_block<stream::StreamCounter>("stream"));
         }
         /// None: nothing is there now, or never again.

@@ -12,6 +12,7 @@
 #include <thread>
 
 #include "core/errors.hpp"
+#include "patience.hpp"
 #include "unit/receive/udp_sender.hpp"
 
 namespace anello::receive::socket_backend_test {
@@ -30,7 +31,7 @@ SocketBackendConfig on_loopback(std::size_t n_ports) {
 /// A loopback delivers within the sender's call as a rule, but nobody promises it.
 void wait_for(const SocketBackend& backend, std::uint16_t stream) {
     pollfd interest{backend.socket(stream).descriptor(), POLLIN, 0};
-    EXPECT_EQ(poll(&interest, 1, 10'000), 1);
+    EXPECT_EQ(poll(&interest, 1, anello::test::patience_ms), 1);
 }
 
 /// Until nothing came for long.
@@ -57,7 +58,7 @@ TEST(UdpSocket, CountsWhatTheSystemRefusesAndNotThatThereIsNothing) {
     UdpSender sender(socket.port());
     sender.send(Bytes(100));
     pollfd interest{socket.descriptor(), POLLIN, 0};
-    ASSERT_EQ(poll(&interest, 1, 10'000), 1);
+    ASSERT_EQ(poll(&interest, 1, anello::test::patience_ms), 1);
     EXPECT_EQ(socket.receive({&message, 1}), 0U);
     EXPECT_EQ(socket.n_errors(), 1U);
     EXPECT_EQ(socket.last_error(), EFAULT);

@@ -10,11 +10,11 @@
 #include <unistd.h>
 
 #include <cerrno>
-#include <chrono>
 #include <cstdio>
 #include <cstring>
 #include <string>
-#include <thread>
+
+#include "patience.hpp"
 
 namespace anello::receive::test {
 
@@ -95,11 +95,10 @@ class VethPair {
         const int any = socket(AF_INET, SOCK_DGRAM | SOCK_CLOEXEC, 0);
         ifreq request{};
         std::strncpy(request.ifr_name, interface, IFNAMSIZ - 1);
-        const auto limit = std::chrono::steady_clock::now() + std::chrono::seconds(20);
-        do {
+        anello::test::comes_true([&] {
             EXPECT_EQ(ioctl(any, SIOCGIFFLAGS, &request), 0) << interface;
-            std::this_thread::yield();
-        } while ((request.ifr_flags & IFF_RUNNING) == 0 && std::chrono::steady_clock::now() < limit);
+            return (request.ifr_flags & IFF_RUNNING) != 0;
+        });
         EXPECT_EQ(ioctl(any, SIOCSIFFLAGS, &request), 0) << interface;
         close(any);
     }

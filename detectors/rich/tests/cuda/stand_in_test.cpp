@@ -6,6 +6,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <cstdlib>
 #include <random>
 #include <vector>
 
@@ -37,6 +38,11 @@ class CudaStandIn : public testing::Test {
     }
 };
 
+/// Threads that are fibers take their time: of so many events a quarter, all of them where ANELLO_LONG is set.
+int some_of(int n_events) {
+    return std::getenv("ANELLO_LONG") == nullptr ? n_events / 4 : n_events;
+}
+
 using Rings = std::vector<EventRings>;
 
 /// Empty where the backend fails.
@@ -65,7 +71,7 @@ bool are_equal(const Rings& a, const Rings& b) {
 
 TEST_F(CudaStandIn, NoOrderOfThreadsBlocksAndStreamsChangesTheRings) {
     for (const int n_rings : {1, 2, 3, 4}) {
-        const auto sample = sample_of(n_rings, 9100, 100);
+        const auto sample = sample_of(n_rings, 9100, some_of(100));
         const Rings first = found_by_device(sample);
         cuda_stand_in::set_order(Order::last_ahead, 1);
         EXPECT_TRUE(are_equal(first, found_by_device(sample))) << n_rings << " rings, the last ones ahead";
@@ -187,7 +193,7 @@ struct ById {
 /// Two batches under way at a time, each of which the device places while it searches the other.
 TEST_F(CudaStandIn, HitsByIdGiveTheRingsOfTheirPositions) {
     for (const int n_rings : {1, 3}) {
-        const ById first(n_rings, 60, 9600), second(n_rings, 50, 9601);
+        const ById first(n_rings, some_of(60), 9600), second(n_rings, some_of(50), 9601);
         CudaRingFinder finder({}, 64, 256 * max_hits_per_event, first.placement);
         ASSERT_EQ(finder.max_under_way(), 2U);
         Rings of_first(first.n_events()), of_second(second.n_events());
@@ -237,7 +243,7 @@ TEST_F(CudaStandIn, IdsWithoutPositionsOrWithOffsetsThatDecreaseAreRefused) {
 TEST_F(CudaStandIn, NoThreadReadsOrWritesWhatAnotherMayWrite) {
     cuda_stand_in::watch(true);
     for (const int n_rings : {1, 2, 3, 4}) {
-        found_by_device(sample_of(n_rings, 9500, 60));
+        found_by_device(sample_of(n_rings, 9500, some_of(60)));
         ASSERT_EQ(cuda_stand_in::take_complaint(), "") << n_rings << " rings";
     }
 }

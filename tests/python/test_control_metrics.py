@@ -123,6 +123,7 @@ def test_alarms_are_raised_when_they_should() -> None:
     assert checked.returncode == 0, checked.stdout + checked.stderr
 
 
+@pytest.mark.process
 def test_the_dashboard_is_as_it_is_made() -> None:
     made = subprocess.run(
         [sys.executable, ROOT / "grafana/make_dashboard.py"], capture_output=True, text=True, check=True

@@ -93,6 +93,7 @@ def test_a_shift(directory: Path) -> None:
     assert "must be one that a control room has" in refused(directory, "status")
 
 
+@pytest.mark.long
 def test_a_run_outlives_its_control_room(directory: Path) -> None:
     control = Control(directory, str(RICH), *SMALL, "--set", "run.duration_s=0")
     ctl(directory, "arm")

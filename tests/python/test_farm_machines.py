@@ -67,7 +67,7 @@ def _set(settings: Any) -> list[str]:
     return [part for setting in settings for part in ("--set", setting)]
 
 
-@pytest.fixture(params=["tcp", "ucx"])
+@pytest.fixture(params=["tcp", pytest.param("ucx", marks=pytest.mark.long)])
 def machines(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Machines]:
     with ExitStack() as stack:
         yield Machines(stack, tmp_path, request.param)

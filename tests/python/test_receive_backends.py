@@ -63,7 +63,9 @@ def test_chain_over_loopback(backend: str, tmp_path: Path) -> None:
     assert summary["rates"]["events"] == pytest.approx(12_000, rel=0.1)
 
 
-@pytest.mark.parametrize("backend", ["io_uring", "tpacket", "af_xdp"])
+@pytest.mark.parametrize(
+    "backend", ["af_xdp", *(pytest.param(one, marks=pytest.mark.long) for one in ("io_uring", "tpacket"))]
+)
 @pytest.mark.process
 def test_chain_between_namespaces(backend: str, tmp_path: Path) -> None:
     if backend != "af_xdp":

@@ -60,6 +60,7 @@ def test_search_ends_with_words_files_and_code_that_agree(tmp_path: Path) -> Non
     assert sorted(path.name for path in tmp_path.iterdir()) == FILES
 
 
+@pytest.mark.long
 def test_losses_are_named_and_nothing_passes(tmp_path: Path) -> None:
     loss = ("--set", "source.faults.loss=0.2")
     code, output, content = search(tmp_path, "--lowest", "4000", "--highest", "4000", *loss)

@@ -80,7 +80,10 @@ def stop_again_and_again(node: subprocess.Popen[str], chain: Chain) -> None:
         wait_for_more(node, made, chain.n_in_timeout)
 
 
-@pytest.mark.parametrize("case", CASES)
+@pytest.mark.parametrize(
+    "case",
+    ["rich", "camera-threads", *(pytest.param(one, marks=pytest.mark.long) for one in ("rich-threads", "camera"))],
+)
 def test_a_stopped_node_calls_nobody_silent(tmp_path: Path, case: str) -> None:
     chain, settings = CASES[case]
     given = [

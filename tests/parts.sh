@@ -18,7 +18,7 @@ part cpp     default "release"       "$cpp"           "C++ tests; hardening of t
 part python  default "release"       "."              "Python and command-line tests, but the long ones"
 part long    all     "release tools" "."              "the long tests: farms, kills, browsers, readers of others"
 part pages   all     "release"       "."              "every command and all Python of the pages"
-part alone   all     "setup"         "$cpp"           "each C++ file compiles by itself, assertions on"
+part alone   all     "setup"         "$cpp"           "each C++ source compiles by itself"
 part asan    all     "setup"         "$cpp"           "C++ tests under the address and undefined-behaviour sanitizers"
 part tsan    all     "setup"         "$cpp"           "C++ tests under the thread sanitizer"
 part fuzz    all     "setup"         "$cpp"           "fuzz targets: corpora, and inputs of a fixed seed"
@@ -86,7 +86,7 @@ part_pages() { check "every command of the pages" "$python" tests/check_docs.py 
 
 part_alone() {
   configure dev -DANELLO_TESTS=ON
-  check "each file compiles by itself" build dev
+  check "each source compiles by itself" "$python" tests/check_sources_alone.py build/dev "$(jobs)"
 }
 
 part_asan() { sanitizer asan; }

@@ -80,7 +80,10 @@ INSTANTIATE_TEST_SUITE_P(
     testing::Values(CompressionConfig{0, Shuffle::none, false}, CompressionConfig{0, Shuffle::bit, true},
                     CompressionConfig{1, Shuffle::none, false}, CompressionConfig{1, Shuffle::byte, false},
                     CompressionConfig{1, Shuffle::bit, false}, CompressionConfig{3, Shuffle::none, true},
-                    CompressionConfig{3, Shuffle::byte, true}, CompressionConfig{19, Shuffle::bit, true}));
+                    CompressionConfig{3, Shuffle::byte, true}, CompressionConfig{19, Shuffle::bit, true}),
+    [](const auto& way) {
+        return "number" + std::to_string(way.index);
+    });  // ctest would print the padding between members
 
 TEST(CameraRecord, AnEventWithoutBoardsIsARecordToo) {
     test::CameraEvent event = shower_event();

@@ -193,7 +193,10 @@ INSTANTIATE_TEST_SUITE_P(
                     Wrong{plugin_path("unfinished"), "", "must have the function anello_trigger_decide"},
                     Wrong{plugin_path("faulty"), "refuse", "Refusing is all it can."},
                     Wrong{plugin_path("faulty"), "refuse silently", "without a reason"},
-                    Wrong{plugin_path("single_ring_cut"), "two", "such as: 4 21 400"}));
+                    Wrong{plugin_path("single_ring_cut"), "two", "such as: 4 21 400"}),
+    [](const auto& wrong) {
+        return "number" + std::to_string(wrong.index);
+    });  // ctest would print the strings' addresses
 
 }  // namespace
 }  // namespace anello::rich::plugin_test

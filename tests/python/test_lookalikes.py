@@ -3,7 +3,10 @@
 
 from pathlib import Path
 
+import pytest
 from detector_data import ROOT, lookalike
+
+pytestmark = pytest.mark.process
 
 MADE = ROOT / "tests/lookalikes"
 

@@ -38,6 +38,7 @@ def pytest_on(folder: Path, *arguments: str, **environment: str) -> str:
     (folder / "pytest.ini").write_text("[pytest]\nmarkers = long\n    process\n")
     (folder / "test_it.py").write_text(TESTS)
     inherited = {name: value for name, value in os.environ.items() if name != "ANELLO_LONG"}
+    inherited["PYTHONPATH"] = f"{ROOT}:{ROOT / 'tests/python'}"
     done = subprocess.run(
         [sys.executable, "-m", "pytest", "-rA", "-p", "no:cacheprovider", *arguments], cwd=folder,
         env=inherited | environment, capture_output=True, text=True, timeout=120, check=False,

@@ -8,6 +8,8 @@ from xml.etree import ElementTree
 import pytest
 import second_try
 
+pytestmark = pytest.mark.process
+
 # A test runner that says of each test what its file says, one letter for each time that it is run: . F or S.
 RUNNER = """
 import sys

@@ -13,6 +13,8 @@ import pytest
 from anello.catalogue.cli import HERE
 from anello.python_keys import RunKeys
 
+pytestmark = pytest.mark.process
+
 ROOT = Path(__file__).parents[2]
 CONFIG = "detectors/rich/na62-rich.toml"
 LIMIT_S = 120

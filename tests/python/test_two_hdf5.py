@@ -11,6 +11,8 @@ from pathlib import Path
 
 import pytest
 
+pytestmark = pytest.mark.process
+
 pytest.importorskip("anello._engine", reason="the compiled engine is not built")
 
 TESTS = Path(__file__).parent

@@ -194,7 +194,7 @@ class Farm {
     }
     /// Steps until it holds, or for so long that it never will.
     bool until(const std::function<bool()>& holds) {
-        return test::comes_true(holds, [this] {
+        return anello::test::comes_true(holds, [this] {
             if (step() == 0) std::this_thread::yield();
         });
     }

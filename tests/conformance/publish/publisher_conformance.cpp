@@ -6,7 +6,7 @@
 namespace anello::publish {
 namespace {
 
-using test::comes_true;
+using anello::test::comes_true;
 using test::Publishing;
 using test::Received;
 
@@ -94,7 +94,7 @@ TYPED_TEST(PublisherConformance, AWaitingPublisherLosesNothingToASlowSubscriber)
 
 TYPED_TEST(PublisherConformance, WhatASlowSubscriberMissesIsCountedAndSeenAsGaps) {
     PublishConfig config = TypeParam::config(WhenFull::drop);
-    config.end_timeout_ns = test::patience_ns;  // however busy the machine is
+    config.end_timeout_ns = anello::test::patience_ns;  // however busy the machine is
     Publishing publishing(config);
     typename TypeParam::Subscriber subscriber(publishing.address());
     ASSERT_TRUE(comes_true([&] { return publishing.try_next() && publishing[PublishCounter::records_sent] > 0; }));

@@ -21,7 +21,7 @@
 ///   };
 namespace anello::stream::conformance {
 
-using test::patience_ns;
+using anello::test::patience_ns;
 using test::random_bytes;
 using test::small_config;
 using enum StreamStatus;

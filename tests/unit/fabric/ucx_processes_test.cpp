@@ -35,7 +35,7 @@ FabricConfig config_of(const std::string& tls, Peer self) {
     config.farm_id = 0x70c;
     config.ucx_tls = tls;
     config.heartbeat_ns = 100'000'000;
-    config.peer_timeout_ns = test::far_off_ns;
+    config.peer_timeout_ns = anello::test::far_off_ns;
     return config;
 }
 
@@ -71,7 +71,7 @@ class Side final : public Listener {
         down = !up;
     }
     bool until(const std::function<bool()>& holds) {
-        return test::comes_true(holds, [this] { fabric->progress(); });
+        return anello::test::comes_true(holds, [this] { fabric->progress(); });
     }
     /// Of the other process, which is dead. Over memory only its silence tells, whose time is moved on.
     bool sees_the_death(const std::string& tls) {
@@ -98,7 +98,7 @@ class Side final : public Listener {
         return n_sent;
     }
 
-    test::MovedClock clock;
+    anello::test::MovedClock clock;
     CounterPage page;
     std::vector<std::vector<std::byte>> places;
     Counters<FabricCounter> counters;
@@ -179,13 +179,13 @@ std::string name_of_case(const testing::TestParamInfo<UcxProcesses::ParamType>& 
 using Bytes = std::vector<std::byte>;
 
 /// Its clock, where it is stopped: it goes on by the time that it was to stand still.
-test::MovedClock* stopped_clock = nullptr;
+anello::test::MovedClock* stopped_clock = nullptr;
 
 /// What the other process does, by its role, until it is killed; `leaver` until it is left, `sender` until it is told.
 void work(const std::string& role, const std::string& tls, std::size_t n_bytes, int channel) {
     Side side(tls, child);
     stopped_clock = &side.clock;
-    std::signal(SIGCONT, [](int) { stopped_clock->move(test::far_off_ns + 100'000'000); });
+    std::signal(SIGCONT, [](int) { stopped_clock->move(anello::test::far_off_ns + 100'000'000); });
     if (!side.meet(channel, parent)) return;
     const Bytes large(n_bytes, std::byte{7});
     const auto end = [&] { return role == "leaver" && side.down; };

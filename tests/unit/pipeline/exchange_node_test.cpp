@@ -15,7 +15,7 @@
 namespace anello::pipeline::exchange_node_test {
 namespace {
 
-using test::comes_true;
+using anello::test::comes_true;
 
 ExchangeNodeConfig node_config(exchange::Node node, std::uint16_t n_nodes, std::uint64_t farm_id) {
     ExchangeNodeConfig config;
@@ -23,7 +23,7 @@ ExchangeNodeConfig node_config(exchange::Node node, std::uint16_t n_nodes, std::
     config.exchange.self = node;
     config.exchange.packing = config.generator.packing = 20;
     config.exchange.n_meps = 100;
-    config.exchange.timeout_ns = test::far_off_ns;
+    config.exchange.timeout_ns = anello::test::far_off_ns;
     config.exchange.n_credits = 4;
     config.exchange.verify_share = 1;
     config.n_buffers = 8;
@@ -66,7 +66,7 @@ TEST(ExchangeNode, TwoNodesBuildAll) {
 
 /// An operator may take an hour between the two.
 TEST(ExchangeNode, NodesThatHaveMetMayStartMuchLater) {
-    test::MovedClock clock;
+    anello::test::MovedClock clock;
     for (const fabric::Transport transport :
          {fabric::Transport::in_process, fabric::Transport::tcp, fabric::Transport::udp, fabric::Transport::ucx}) {
         ExchangeNodeConfig config = node_config(0, 2, 80);
@@ -162,7 +162,7 @@ TEST(ExchangeNode, StatesAreAskedForWhileLinksComeAndGo) {
         made.fabric.transport = fabric::Transport::ucx;
         made.fabric.ucx_tls = "tcp";
         made.fabric.heartbeat_ns = 50'000'000;
-        made.fabric.peer_timeout_ns = test::far_off_ns;
+        made.fabric.peer_timeout_ns = anello::test::far_off_ns;
         return made;
     };
     std::unique_ptr<ExchangeNode> first, second;

@@ -52,7 +52,7 @@ TEST(MepPublisher, PublishesOnceWhatTheStageBehindTakesLater) {
                            std::make_unique<CountingSink>(room), SystemClock::instance(), page);
     test::StreamWay::Subscriber subscriber(publisher.publisher().address());
     auto& stream_publisher = dynamic_cast<StreamPublisher&>(publisher.publisher());
-    ASSERT_TRUE(test::comes_true([&] { return stream_publisher.n_subscribers() == 1; }));
+    ASSERT_TRUE(anello::test::comes_true([&] { return stream_publisher.n_subscribers() == 1; }));
     EXPECT_FALSE(publisher.try_take(mep));
     room = 1;
     EXPECT_TRUE(publisher.try_take(mep));
@@ -88,7 +88,7 @@ TYPED_TEST(ZmqPublisher, WhatLibzmqStillHasAtTheEndIsCounted) {
     const typename TypeParam::Subscriber subscriber(publishing.address());
     constexpr std::size_t large = 4'000;
     ASSERT_TRUE(publishing.next(large));
-    ASSERT_TRUE(test::comes_true([&] { return !publishing.try_next(large); })) << "it never waits";
+    ASSERT_TRUE(anello::test::comes_true([&] { return !publishing.try_next(large); })) << "it never waits";
     publishing.publisher().close();
     EXPECT_GT(publishing[PublishCounter::records_left_at_end], 0U);
     EXPECT_LE(publishing[PublishCounter::records_left_at_end], publishing[PublishCounter::records_sent]);
@@ -101,16 +101,16 @@ TEST(StreamPublisher, TurnsAwayWhoHasTooSmallARingOrComesTooLate) {
     CounterPage page;
     StreamPublisher publisher(config, 1000, SystemClock::instance(), page);
     test::StreamWay::Subscriber first(publisher.address());
-    ASSERT_TRUE(test::comes_true([&] { return publisher.n_subscribers() == 1; }));
+    ASSERT_TRUE(anello::test::comes_true([&] { return publisher.n_subscribers() == 1; }));
     test::StreamWay::Subscriber second(publisher.address());
     Notices notices;
-    ASSERT_TRUE(test::comes_true([&] { return !(notices = publisher.notices()).empty(); }));
+    ASSERT_TRUE(anello::test::comes_true([&] { return !(notices = publisher.notices()).empty(); }));
     EXPECT_NE(notices.front().text.find("max_subscribers"), std::string::npos);
     config.address = test::StreamWay::config(WhenFull::drop).address;
     CounterPage other_page;
     StreamPublisher wide(config, stream::smallest_ring_bytes, SystemClock::instance(), other_page);
     test::StreamWay::Subscriber small(wide.address());
-    ASSERT_TRUE(test::comes_true([&] { return !(notices = wide.notices()).empty(); }));
+    ASSERT_TRUE(anello::test::comes_true([&] { return !(notices = wide.notices()).empty(); }));
     EXPECT_NE(notices.front().text.find("ring_bytes of 131072"), std::string::npos);
     EXPECT_EQ(wide.n_subscribers(), 0U);
     config.address = test::StreamWay::config(WhenFull::drop).address;
@@ -118,7 +118,8 @@ TEST(StreamPublisher, TurnsAwayWhoHasTooSmallARingOrComesTooLate) {
     StreamPublisher fitting(config, stream::smallest_ring_bytes - stream::message_header_bytes, SystemClock::instance(),
                             third_page);
     test::StreamWay::Subscriber exact(fitting.address());
-    EXPECT_TRUE(test::comes_true([&] { return fitting.n_subscribers() == 1; })) << "a ring of one record is enough";
+    EXPECT_TRUE(anello::test::comes_true([&] { return fitting.n_subscribers() == 1; }))
+        << "a ring of one record is enough";
 }
 
 /// A subscriber that wants a bell for each record, takes none, and makes all that it holds blocking.
@@ -126,7 +127,7 @@ TEST(StreamPublisher, NoSubscriberStopsARunThatDrops) {
     CounterPage page;
     StreamPublisher publisher(test::StreamWay::config(WhenFull::drop), 1000, SystemClock::instance(), page);
     stream::test::LyingPeer subscriber(publisher.address(), stream::hello_receives);
-    ASSERT_TRUE(test::comes_true([&] { return publisher.n_subscribers() == 1; }));
+    ASSERT_TRUE(anello::test::comes_true([&] { return publisher.n_subscribers() == 1; }));
     fcntl(subscriber.socket.number(), F_SETFL, 0);
     subscriber.flood();
     RecordWriter writer(RecordKind::end, 1, 0);

@@ -25,9 +25,9 @@ inline std::string first_of(const std::vector<std::string>& findings) {
 template <typename Chain>
 void expect_all_explained(const std::string& found, std::uint64_t n_seeds) {
     const ChainsOf<Chain> chains;
-    for (const auto& [seed, what] : test::found_seeds(found))
+    for (const auto& [seed, what] : anello::test::found_seeds(found))
         EXPECT_EQ(first_of(chains.run(seed, {}, 0).findings), "") << "seed " << seed << ", which found: " << what;
-    const std::uint64_t first = test::first_seed(n_seeds);
+    const std::uint64_t first = anello::test::first_seed(n_seeds);
     const ChainTotals totals = search(chains, first, n_seeds, {});
     for (const std::uint64_t seed : totals.failed)
         ADD_FAILURE() << "seed " << seed << ": " << first_of(chains.run(seed, {}, 0).findings);

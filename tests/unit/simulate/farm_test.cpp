@@ -64,7 +64,7 @@ class FarmSearch : public testing::TestWithParam<std::uint64_t> {};
 
 TEST_P(FarmSearch, WhateverHappensIsExplained) {
     constexpr std::uint64_t n_of_part = n_seeds / n_parts;
-    const std::uint64_t first = test::first_seed(n_seeds) + GetParam() * n_of_part;
+    const std::uint64_t first = anello::test::first_seed(n_seeds) + GetParam() * n_of_part;
     const Totals totals = search(first, n_of_part, {});
     std::printf("seeds from %llu, %llu faults, %.0f s of virtual time\n", static_cast<unsigned long long>(first),
                 static_cast<unsigned long long>(totals.n_faults), static_cast<double>(totals.virtual_ns) * 1e-9);
@@ -76,7 +76,7 @@ TEST_P(FarmSearch, WhateverHappensIsExplained) {
 INSTANTIATE_TEST_SUITE_P(Parts, FarmSearch, testing::Range(std::uint64_t{0}, n_parts));
 
 TEST(SimulatedFarm, WhateverOnceWasNotIsExplained) {
-    for (const auto& [seed, what] : test::found_seeds("farm_seeds"))
+    for (const auto& [seed, what] : anello::test::found_seeds("farm_seeds"))
         EXPECT_EQ(all_of(run(draw(seed, {})).findings), "") << "seed " << seed << ", which found: " << what;
 }
 

@@ -17,8 +17,8 @@
 namespace anello::stream::fabric_handshake_test {
 namespace {
 
+using anello::test::patience_ns;
 using test::FabricPair;
-using test::patience_ns;
 using test::small_config;
 using enum ListenerCounter;
 using enum StreamStatus;

@@ -21,8 +21,8 @@
 namespace anello::stream::handshake_test {
 namespace {
 
+using anello::test::patience_ns;
 using test::Listening;
-using test::patience_ns;
 using test::small_config;
 using test::unused_address;
 using enum ListenerCounter;

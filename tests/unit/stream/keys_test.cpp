@@ -20,7 +20,7 @@
 namespace anello::stream::keys_test {
 namespace {
 
-using test::patience_ns;
+using anello::test::patience_ns;
 using test::small_config;
 using enum ListenerCounter;
 

@@ -14,9 +14,9 @@
 namespace anello::stream::lying_peer_test {
 namespace {
 
+using anello::test::patience_ns;
 using test::Listening;
 using test::LyingPeer;
-using test::patience_ns;
 using test::small_config;
 using enum StreamStatus;
 

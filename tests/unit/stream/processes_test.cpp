@@ -17,8 +17,8 @@
 namespace anello::stream {
 namespace {
 
+using anello::test::patience_ns;
 using test::Listening;
-using test::patience_ns;
 using test::small_config;
 using enum StreamStatus;
 

@@ -12,7 +12,7 @@
 namespace anello::stream::ring_test {
 namespace {
 
-using test::patience_ns;
+using anello::test::patience_ns;
 using test::small_config;
 using enum StreamStatus;
 

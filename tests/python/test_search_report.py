@@ -204,7 +204,8 @@ def test_files_hold_all_runs(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("terminal", [True, False])
-def test_terminal_shows_each_verdict(terminal: bool) -> None:
+def test_terminal_shows_each_verdict(terminal: bool, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("TERM", "xterm")  # whatever the tests run in
     output = io.StringIO()
     console = Console(file=output, width=120, force_terminal=terminal)
     with search_report.ConsoleWatcher(console, Rules(), Quiet()) as watcher:

@@ -10,6 +10,7 @@
 
 #include "camera/chain/node.hpp"
 #include "camera/source/source.hpp"
+#include "moved_clock.hpp"
 #include "patience.hpp"
 #include "source/udp_sink.hpp"
 
@@ -110,6 +111,17 @@ inline std::uint64_t sum(const Values& values, const std::string& prefix, const 
         if (block.starts_with(prefix))
             if (const auto found = counters.find(name); found != counters.end()) total += found->second;
     return total;
+}
+
+/// Once so many fragments have come, time goes by fast: nobody waits for the timeouts at the end of a run.
+inline void hurry_after(std::uint64_t n_fragments, const CameraNode& node, anello::test::MovedClock& clock) {
+    const auto placed = [&node] { return sum(values_of(node.counters()), "build.board", "placed"); };
+    EXPECT_TRUE(anello::test::comes_true([&] { return placed() == n_fragments; }));
+    anello::test::comes_true([&] { return node.finished(); },
+                             [&] {
+                                 clock.move(anello::test::far_off_ns / 10);
+                                 std::this_thread::sleep_for(std::chrono::milliseconds(1));
+                             });
 }
 
 }  // namespace anello::camera::whole_chain

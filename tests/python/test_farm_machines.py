@@ -17,7 +17,7 @@ from anello.catalogue.catalogue import Catalogue, of_runs_in
 from anello.exchange import keys
 
 pytest.importorskip("anello._engine", reason="the compiled engine is not built")
-pytestmark = pytest.mark.process
+pytestmark = [pytest.mark.process, pytest.mark.long]  # half a minute of three machines on one
 
 ROOT = Path(__file__).resolve().parents[2]
 ANELLO = [sys.executable, "-m", "anello"]
@@ -67,7 +67,7 @@ def _set(settings: Any) -> list[str]:
     return [part for setting in settings for part in ("--set", setting)]
 
 
-@pytest.fixture(params=["tcp", pytest.param("ucx", marks=pytest.mark.long)])
+@pytest.fixture(params=["tcp", "ucx"])
 def machines(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Machines]:
     with ExitStack() as stack:
         yield Machines(stack, tmp_path, request.param)

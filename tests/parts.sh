@@ -71,7 +71,7 @@ part_style() {
 
 part_cpp() {
   check "hardening and search paths of the programs" "$python" tests/check_binaries.py build/release
-  check "C++ tests" run_ctest release
+  check "C++ tests" run_ctest release cpp
 }
 
 part_python() { check "Python and command-line tests" run_pytest python; }
@@ -79,7 +79,7 @@ part_python() { check "Python and command-line tests" run_pytest python; }
 part_long() {
   local -x ANELLO_LONG=1
   check "long Python and command-line tests" run_pytest long -m long
-  check "long C++ tests" run_ctest release-long -R '^Cuda'
+  check "long C++ tests" run_ctest release long-cpp -R '^Cuda'
 }
 
 part_pages() { check "every command of the pages" "$python" tests/check_docs.py --run; }
@@ -146,7 +146,7 @@ note_earlier_runs() {
 
 seconds_of() {  # NAME: what docs/reference/tests.md says, of the first time or of another
   awk -F'|' -v name="$1" -v column="${was_run_before[$1]:+6}" \
-    'NF == 8 { part = $2; gsub(/[ `]/, "", part); if (part == name) seconds = $(column ? column : 5) }
+    'NF == 8 { part = $2; gsub(/[ `]/, "", part); if (part == name) seconds = $(column ? column : 5) + 0 ? $(column ? column : 5) : $6 }
      END { print int(seconds) }' docs/reference/tests.md
 }
 

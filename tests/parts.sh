@@ -174,18 +174,20 @@ tell_part() {  # NAME OUTCOME SECONDS
 }
 
 run_part() {  # NAME
-  local name=$1 begin=$SECONDS n_failed=${#failed_steps[@]} now need result
+  local name=$1 begin=$SECONDS n_failed=${#failed_steps[@]} n_skipped_before=$n_skipped now need result
   rm -f "build/log/junit-$name.xml" "build/log/junit-$name"-*.xml "build/log/passed/$name"
   for need in ${part_needs[$name]}; do need "$need"; done
   now=$(digest "$name")  # of what is tested, whatever somebody edits meanwhile
   "part_$name"
   result=$(outcome "$name" "$n_failed")
   [[ ${#failed_steps[@]} == "$n_failed" ]] || result="FAILED: $result"
+  [[ $n_skipped == "$n_skipped_before" ]] || result+=", not all of it: see \"skipped\" above"
   tell_part "$name" "$result" $((SECONDS - begin))
   printf '%s\t%s\t%s\t%d\t%s\t%s\n' "$name" "${part_run[$name]}" "${was_run_before[$name]:+again}" $((SECONDS - begin)) \
     "$result" "${part_words[$name]}" >>build/log/parts.tsv
   touch "build/log/ran/$name"
-  [[ $result == FAILED* ]] || echo "$now" >"build/log/passed/$name"
+  # What failed, or was left out in part, is run again the next time.
+  [[ ${#failed_steps[@]} != "$n_failed" || $n_skipped != "$n_skipped_before" ]] || echo "$now" >"build/log/passed/$name"
 }
 
 # --- The whole run ----------------------------------------------------------------------------------------------
@@ -195,7 +197,7 @@ is_known_to_pass() { [[ -z $is_repeated && -n ${was_run_before[$1]:-} ]] && has_
 known() { [[ " ${part_names[*]} " == *" $1 "* ]]; }
 
 choose_parts() {  # [--all] [--again] [--page] [NAME...] -> chosen, is_repeated, writes_page
-  local name default=() wants_all=""
+  local name default=() wants_all="" wants_again=""
   chosen=() writes_page=""
   for name in "${part_names[@]}"; do [[ ${part_run[$name]} != default ]] || default+=("$name"); done
   for name in "$@"; do
@@ -208,7 +210,7 @@ choose_parts() {  # [--all] [--again] [--page] [NAME...] -> chosen, is_repeated,
         chosen+=("$name") ;;
     esac
   done
-  [[ -z ${wants_again:-} ]] || is_repeated=1
+  [[ -z $wants_again ]] || is_repeated=1
   [[ -z $wants_all ]] || chosen=("${part_names[@]}")
   [[ ${#chosen[@]} -gt 0 ]] || chosen=("${default[@]}")
 }

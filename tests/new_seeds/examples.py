@@ -11,8 +11,8 @@ from pathlib import Path
 
 from new_seeds import cases
 from new_seeds.cases import Finding
-from new_seeds.kind import Outcome
-from new_seeds.program import ROOT, NotRunError, Said, Turn, in_turn, run
+from new_seeds.kind import Outcome, outcome_of_files
+from new_seeds.program import ROOT, NotRunError, Said, Turn, run
 
 FILE = cases.FOLDER / "examples.txt"
 PYTEST = (sys.executable, "-m", "pytest", "-q", "-ra", "-p", "no:cacheprovider")
@@ -53,13 +53,7 @@ class Examples:
 
     def search(self, turn: Turn) -> Outcome:
         first = cases.new_seed()
-        outcome, n_files = Outcome(), 0
-        for counts, findings in in_turn(self._units(first), lambda unit: self._tried(*unit, turn), turn):
-            n_files += 1
-            outcome.counts += counts
-            outcome.findings += findings
-        outcome.words = f"seeds from {first}: {outcome.counts['examples']:,} examples, {n_files} files of tests"
-        return outcome
+        return outcome_of_files(self._units(first), lambda unit: self._tried(*unit, turn), turn, first, "examples")
 
     def _units(self, seed: int) -> Iterator[tuple[Path, int]]:
         for _ in self._of:

@@ -9,8 +9,8 @@ from pathlib import Path
 
 from new_seeds import cases
 from new_seeds.cases import Finding
-from new_seeds.kind import Outcome
-from new_seeds.program import ROOT, NotRunError, Said, Turn, in_turn, run
+from new_seeds.kind import Outcome, outcome_of_files
+from new_seeds.program import ROOT, NotRunError, Said, Turn, run
 
 FILE = cases.FOLDER / "properties.txt"
 PROGRAMS = ROOT / "build/release/tests"
@@ -88,13 +88,9 @@ class CppProperties:
 
     def search(self, turn: Turn) -> Outcome:
         first = cases.new_seed()
-        outcome, n_files = Outcome(), 0
-        for counts, findings in in_turn(self._units(first), lambda unit: self._tried(*unit, turn), turn):
-            n_files += 1
-            outcome.counts += counts
-            outcome.findings += findings
-        outcome.words = f"seeds from {first}: {outcome.counts['property_cases']:,} cases, {n_files} files of tests"
-        return outcome
+        return outcome_of_files(
+            self._units(first), lambda unit: self._tried(*unit, turn), turn, first, "property_cases"
+        )
 
     def _units(self, seed: int) -> Iterator[tuple[Properties, int]]:
         """Each file once in a turn, the next turn goes on behind it."""

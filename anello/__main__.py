@@ -5,6 +5,8 @@ on. What is loaded here is loaded before that, so it is little."""
 import os
 import sys
 
+# Else numpy's library for linear algebra, which the command has no use for, has threads that turn while they wait.
+os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
 INTERRUPTED = 130  # as anello.exit_codes has it
 
 

@@ -26,8 +26,11 @@ struct PublishConfig {
     std::uint32_t max_subscribers = 8;
     std::vector<uid_t> allow_users{};
     std::uint32_t n_buffers = 64;
-    Nanoseconds end_timeout_ns =
-        1'000'000'000;  ///< ZeroMQ: records still unsent this long after the last one are given up
+    // ZeroMQ only:
+    Nanoseconds end_timeout_ns = 1'000'000'000;  ///< records still unsent this long after the last one are given up
+    /// A subscriber whose queue is full does not read what lies in the kernel once we have hung up: libzmq gives the
+    /// connection up then. A subscriber that has the end usually hangs up first, and then nobody waits.
+    Nanoseconds read_timeout_ns = 500'000'000;
 
     bool is_on() const noexcept { return to != PublishTo::nothing; }
     /// Throws ConfigError.

@@ -18,9 +18,6 @@ namespace {
 constexpr int max_topic_bytes = 256;  // a subscriber that asks for more is cut off
 constexpr int requests_at_once = 64;
 constexpr std::chrono::milliseconds look_again{1};
-/// A subscriber whose queue is full does not read what lies in the kernel once we have hung up: libzmq gives the
-/// connection up then. A subscriber that has the end usually hangs up first, and then nobody waits.
-constexpr std::chrono::milliseconds time_to_read{500};
 
 /// libzmq gathers short messages and gives their buffers back before they are in the kernel, where closing loses them.
 /// Of one longer than two of its batches of 8 KiB, the buffer comes back when all of it, and all before it, is there.
@@ -160,7 +157,7 @@ void ZmqPublisher::send_end() noexcept {
     const int no_drop = 1;  // the end is for the slow too
     if (is_pub()) zmq_setsockopt(socket_.get(), ZMQ_XPUB_NODROP, &no_drop, sizeof no_drop);
     const auto begin = std::chrono::steady_clock::now();
-    const std::chrono::nanoseconds longest(config().end_timeout_ns);
+    const std::chrono::nanoseconds longest(config().end_timeout_ns), time_to_read(config().read_timeout_ns);
     std::chrono::steady_clock::duration left{};
     for (;;) {
         const auto waited = std::chrono::steady_clock::now() - begin;

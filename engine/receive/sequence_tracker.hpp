@@ -46,6 +46,8 @@ class SequenceTracker {
     std::uint64_t n_distinct() const noexcept { return closed_distinct_ + distinct_; }
     /// Numbers passed over and not seen until now.
     std::uint64_t n_lost() const noexcept { return closed_lost_ + (next_ - base_ - distinct_); }
+    /// Since it began anew, nothing before next() is missing.
+    bool is_whole() const noexcept { return next_ - base_ == distinct_; }
     /// Numbers before the first one seen, when that was beyond the window: the receiver came late.
     std::uint64_t n_before_joining() const noexcept { return before_joining_; }
     bool started() const noexcept { return started_; }

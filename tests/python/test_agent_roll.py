@@ -90,14 +90,17 @@ def test_who_leaves_is_not_known_any_more() -> None:
 
 JSON = st.recursive(
     st.none() | st.booleans() | st.integers() | st.floats() | st.text(max_size=20),
-    lambda inner: st.lists(inner, max_size=4) | st.dictionaries(st.text(max_size=8), inner, max_size=4), max_leaves=10,
+    lambda inner: st.lists(inner, max_size=4) | st.dictionaries(st.text(max_size=8), inner, max_size=4), max_leaves=4,
 )  # fmt: skip
 NODES = st.lists(st.fixed_dictionaries({"run": JSON, "node": JSON, "process": JSON, "state": JSON, "cause": JSON}))
 FIELDS = st.dictionaries(st.sampled_from(["name", "host", "version", "process", "nodes", "pages"]), JSON | NODES)
 
 
 @given(
-    st.lists(st.tuples(st.sampled_from([A, B]), st.sampled_from(sorted(FROM_AGENTS)), FIELDS, st.lists(st.binary())))
+    st.lists(
+        st.tuples(st.sampled_from([A, B]), st.sampled_from(sorted(FROM_AGENTS)), FIELDS, st.lists(st.binary())),
+        max_size=6,
+    )
 )
 def test_nothing_that_an_agent_says_ends_the_roll(said: list[tuple[bytes, str, dict[str, Any], list[bytes]]]) -> None:
     known = roll()

@@ -293,6 +293,7 @@ def test_a_killed_readout_unit(begin: Begin, tmp_path: Path) -> None:
     assert summary["complete"] == manager["meps_complete"] / len(built) < 1
 
 
+@pytest.mark.long
 def test_a_killed_readout_unit_of_the_rich(stack: ExitStack, tmp_path: Path) -> None:
     """Events are built and decided without its board, and its loss is accounted for."""
     chain = ["source.rate_hz=5000", "source.burst_ms=200", "source.gap_ms=50", "source.simulation.n_pool_events=2000"]
@@ -395,6 +396,7 @@ def test_a_stalled_node(begin: Begin, transport: tuple[str, str], protocol: str)
     assert counted(summary, 0, "manager")["nodes_lost"] == 1
 
 
+@pytest.mark.long
 def test_a_builder_that_stood_still_tells_what_it_built_all_the_same(begin: Begin, tmp_path: Path) -> None:
     """Its packets were counted as lost with it, and are in its file."""
     farm = begin('["em+ru", "ru+bu", "bu"]', "output.to=store")

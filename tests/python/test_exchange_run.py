@@ -194,6 +194,7 @@ def test_a_killed_local_node_is_named(tmp_path: Path) -> None:
     assert "node 2 is gone: killed by signal 9" in output
 
 
+@pytest.mark.long
 def test_of_a_killed_local_leader_the_others_leave_the_whole_account(tmp_path: Path) -> None:
     process = start(
         "exchange",

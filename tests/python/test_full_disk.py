@@ -56,6 +56,7 @@ def eventually(holds: Callable[[], bool], node: subprocess.Popen[str]) -> None:
         assert time.monotonic() < until_s, "not within a minute"
 
 
+@pytest.mark.long
 def test_a_node_decides_on_and_stores_again_when_there_is_room(tmp_path: Path, disk: Path) -> None:
     given = [part for one in (*SETTINGS, f"run.directory={tmp_path}") for part in ("--set", one)]
     node = start("run", "detectors/rich/na62-rich.toml", *given, "--report-dir", str(disk / "run"))

@@ -82,7 +82,7 @@ def stop_again_and_again(node: subprocess.Popen[str], chain: Chain) -> None:
 
 @pytest.mark.parametrize(
     "case",
-    ["rich", "camera-threads", *(pytest.param(one, marks=pytest.mark.long) for one in ("rich-threads", "camera"))],
+    ["rich", *(pytest.param(one, marks=pytest.mark.long) for one in ("rich-threads", "camera", "camera-threads"))],
 )
 def test_a_stopped_node_calls_nobody_silent(tmp_path: Path, case: str) -> None:
     chain, settings = CASES[case]

@@ -196,6 +196,7 @@ class CameraBuilder {
     void announce(std::uint32_t board_index, std::uint32_t next_sequence, const wire::camera::Totals& totals) noexcept;
     bool end_run(bool is_outvoted = false) noexcept;
     bool is_run_over() noexcept;
+    bool has_all() noexcept;
     static bool waits_for(events::BoardState state, std::uint32_t end_event, std::uint32_t number) noexcept {
         return state == events::BoardState::live ||
                (state == events::BoardState::ended && is_before(number, end_event));

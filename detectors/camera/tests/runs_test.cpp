@@ -53,6 +53,17 @@ TEST(CameraRuns, EndMarkersEndTheRunWhenAllIsBuilt) {
     test::expect_sums(rig.builder);
 }
 
+TEST(CameraRuns, EndMarkersEndTheRunAtOnceWhenAllHasCome) {
+    CameraRig rig(small_camera());
+    rig.place_event(0);
+    for (std::size_t board = 1; board < rig.boards.size(); ++board) rig.place(rig.boards[board].end());
+    rig.advance_ms(0);
+    EXPECT_FALSE(rig.last().part.end_of_run) << "board 0 may send on";
+    rig.place(rig.boards[0].end());
+    rig.advance_ms(0);
+    EXPECT_TRUE(rig.last().part.end_of_run);
+}
+
 TEST(CameraRuns, ABoardThatHasEndedIsNotWaitedFor) {
     CameraRig rig(small_camera());
     rig.place_event(0);

@@ -92,6 +92,7 @@ def test_nodes_decide_what_one_node_decides(tmp_path: Path) -> None:
     assert {"all nodes: slices of all DOMs", "packed by all nodes"} <= names
 
 
+@pytest.mark.long
 @pytest.mark.usefixtures("engine")
 @pytest.mark.process
 def test_faults_are_accounted_for_and_no_slice_without_a_dom_is_complete(tmp_path: Path) -> None:

@@ -89,7 +89,7 @@ TEST(TriggerPool, BatchesThatADeviceLosesKeepTheirTurn) {
 }
 
 TEST(TriggerPool, ThreadsKeepTheOrder) {
-    constexpr std::uint32_t n_batches = 20'000, n_workers = 2;
+    constexpr std::uint32_t n_batches = 5'000, n_workers = 2;
     Pool test(n_workers);
     std::atomic<bool> done{false};
     std::vector<std::thread> threads;

@@ -94,7 +94,7 @@ TYPED_TEST(PublisherConformance, AWaitingPublisherLosesNothingToASlowSubscriber)
 
 TYPED_TEST(PublisherConformance, WhatASlowSubscriberMissesIsCountedAndSeenAsGaps) {
     PublishConfig config = TypeParam::config(WhenFull::drop);
-    config.end_timeout_ns = anello::test::patience_ns;  // however busy the machine is
+    config.end_timeout_ns = config.read_timeout_ns = anello::test::patience_ns;  // however busy the machine is
     Publishing publishing(config);
     typename TypeParam::Subscriber subscriber(publishing.address());
     ASSERT_TRUE(comes_true([&] { return publishing.try_next() && publishing[PublishCounter::records_sent] > 0; }));
@@ -103,6 +103,7 @@ TYPED_TEST(PublisherConformance, WhatASlowSubscriberMissesIsCountedAndSeenAsGaps
     if (const auto first = wait_for_next(subscriber)) numbers.push_back(test::checked_number(*first));
     std::thread closing([&] { publishing.publisher().close(); });  // ZeroMQ waits for who reads
     for (const std::uint64_t number : read_to_the_end(subscriber)) numbers.push_back(number);
+    subscriber.die();
     closing.join();
     EXPECT_TRUE(std::is_sorted(numbers.begin(), numbers.end()));
     EXPECT_LT(numbers.size(), 1000U);

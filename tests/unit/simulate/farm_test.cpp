@@ -7,6 +7,7 @@
 #include <set>
 
 #include "core/errors.hpp"
+#include "effort.hpp"
 #include "seed.hpp"
 #include "simulate/farm_search.hpp"
 #include "simulate/farm_trace.hpp"
@@ -16,11 +17,6 @@ namespace anello::simulate::farm_test {
 namespace {
 
 constexpr Nanoseconds ms = 1'000'000;
-#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
-constexpr std::uint64_t n_seeds = 300;
-#else
-constexpr std::uint64_t n_seeds = 3'000;
-#endif
 constexpr std::uint64_t n_parts = 10;
 
 FarmScenario small_farm(std::uint16_t n_nodes = 3) {
@@ -63,8 +59,8 @@ TEST(SimulatedFarm, WithoutFaultsBuildsAllInEveryProtocol) {
 class FarmSearch : public testing::TestWithParam<std::uint64_t> {};
 
 TEST_P(FarmSearch, WhateverHappensIsExplained) {
-    constexpr std::uint64_t n_of_part = n_seeds / n_parts;
-    const std::uint64_t first = anello::test::first_seed(n_seeds) + GetParam() * n_of_part;
+    const std::uint64_t n_of_part = anello::test::some_of(300);
+    const std::uint64_t first = anello::test::first_seed(n_parts * n_of_part) + GetParam() * n_of_part;
     const Totals totals = search(first, n_of_part, {});
     std::printf("seeds from %llu, %llu faults, %.0f s of virtual time\n", static_cast<unsigned long long>(first),
                 static_cast<unsigned long long>(totals.n_faults), static_cast<double>(totals.virtual_ns) * 1e-9);

@@ -9,16 +9,11 @@
 #include <numeric>
 
 #include "core/errors.hpp"
+#include "effort.hpp"
 #include "source/random.hpp"
 
 namespace anello::simulate {
 namespace {
-
-#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
-constexpr bool is_slow = true;
-#else
-constexpr bool is_slow = false;
-#endif
 
 enum class Order { push, random, shift };
 
@@ -149,14 +144,15 @@ TEST(Switches, CarryWhatAnIndependentSimulationSays) {
     };
     const auto mean = [](const SwitchesConfig& config, const Pattern& pattern) {
         double sum = 0;
-        constexpr int n_seeds = is_slow ? 1 : 2;
-        for (std::uint64_t seed = 1; seed <= n_seeds; ++seed) sum += 100 * Hosts(config, pattern, seed).run();
+        const int n_seeds = anello::test::is_long() ? 2 : 1;
+        for (int seed = 1; seed <= n_seeds; ++seed)
+            sum += 100 * Hosts(config, pattern, static_cast<std::uint64_t>(seed)).run();
         return sum / n_seeds;
     };
     for (const auto& [order, pattern, flat_16, tree_16, tree_32, tolerance] : references) {
         EXPECT_NEAR(mean(flat(16), pattern), flat_16, tolerance * flat_16) << order << ", one switch";
         EXPECT_NEAR(mean(tree(16), pattern), tree_16, tolerance * tree_16) << order << ", two levels";
-        if (is_slow) continue;
+        if (!anello::test::is_long()) continue;
         EXPECT_NEAR(mean(tree(32), pattern), tree_32, tolerance * tree_32) << order << ", 32 nodes";
     }
 }
@@ -260,7 +256,7 @@ TEST(Switches, LargeMessagesNeedABarrierOnTwoLevels) {
     SwitchesConfig config = tree(32);
     config.buffer_bytes = 128 << 10;
     config.cell_bytes = 16 << 10;
-    if (is_slow) GTEST_SKIP() << "a matter of minutes with a sanitizer";
+    if (anello::test::is_sanitized) GTEST_SKIP() << "a matter of minutes with a sanitizer";
     Pattern pattern{.n_rounds = 8, .message_bytes = 1 << 20};
     EXPECT_LT(Hosts(config, pattern, 1).run(), 0.7);
     pattern.has_barrier = true;

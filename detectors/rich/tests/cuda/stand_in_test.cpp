@@ -6,10 +6,10 @@
 
 #include <algorithm>
 #include <cmath>
-#include <cstdlib>
 #include <random>
 #include <vector>
 
+#include "effort.hpp"
 #include "memory/persistent_buffers.hpp"
 #include "rich/rings/lanes_cuda.hpp"
 #include "rich/rings/ring_finder_cuda.hpp"
@@ -26,6 +26,7 @@ using conformance::values_of;
 using conformance::view_of;
 using cuda_stand_in::Collective;
 using cuda_stand_in::Order;
+using anello::test::some_of;
 
 class CudaStandIn : public testing::Test {
   protected:
@@ -37,11 +38,6 @@ class CudaStandIn : public testing::Test {
         EXPECT_EQ(cuda_stand_in::take_complaint(), "");
     }
 };
-
-/// Threads that are fibers take their time: of so many events a quarter, all of them where ANELLO_LONG is set.
-int some_of(int n_events) {
-    return std::getenv("ANELLO_LONG") == nullptr ? n_events / 4 : n_events;
-}
 
 using Rings = std::vector<EventRings>;
 
@@ -301,7 +297,8 @@ TEST_F(CudaStandIn, AnIndexBeyondAColumnIsNoticed) {
 /// Three rings: what the kernels have is called.
 class CudaMutants : public CudaStandIn {
   protected:
-    CudaMutants() {
+    void SetUp() override {
+        if (!anello::test::is_long()) GTEST_SKIP() << "a matter of minutes: ANELLO_LONG=1 runs it";
         cuda_stand_in::watch(true);
         cuda_stand_in::forget_sites();
         right_ = found_by_device(sample_);

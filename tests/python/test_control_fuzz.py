@@ -1,9 +1,11 @@
 # SPDX-License-Identifier: Apache-2.0
 """Requests made up from the API's own description: none may find a fault of ours."""
 
+import os
 from pathlib import Path
 
 import hypothesis
+import pytest
 import schemathesis
 from fake_control import FakeMemory, FakeOperator, FakePages
 from schemathesis.checks import not_a_server_error
@@ -27,6 +29,11 @@ def application() -> object:
 
 schema = schemathesis.openapi.from_asgi("/openapi.json", application(), headers={"host": "localhost"})
 schema = schema.exclude(path="/api/v1/stream")  # it has no end; tests of its own
+# Requests for each rule of the schema are made while tests are collected, by each process of them: only the long tests,
+# of which this is one then, have them.
+IS_LONG = "ANELLO_LONG" in os.environ
+schema.config.phases.coverage.enabled = schema.config.phases.examples.enabled = IS_LONG
+pytestmark = [pytest.mark.long] if IS_LONG else []
 
 
 @schema.parametrize()

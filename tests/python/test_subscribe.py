@@ -201,6 +201,7 @@ def test_built_events_come_by_zeromq_to_the_workers(tmp_path: Path) -> None:
     assert summary_of(tmp_path)["balanced"] is True
 
 
+@pytest.mark.long
 @needs_publishing
 @pytest.mark.process
 def test_an_exchange_ends_though_a_subscriber_stands_still(tmp_path: Path) -> None:

@@ -640,9 +640,9 @@ def test_a_run_is_a_stream_of_the_array_s_messages(tmp_path: Path) -> None:
         command = [sys.executable, "-m", "anello", "r1-stream", f"stream://{name}", f"tcp://127.0.0.1:{port}",
                    "--camera", "LSTCam", "--run", "7"]  # fmt: skip
         publishing = ["publish.to=stream", f"publish.address={name}", "publish.when_full=wait"]
-        node = subprocess.Popen(run_command(tmp_path, publishing), cwd=ROOT, stdout=subprocess.PIPE,
-                                stderr=subprocess.STDOUT, text=True)  # fmt: skip
         with subprocess.Popen(command, cwd=ROOT, stdout=subprocess.PIPE, text=True) as sender:
+            node = subprocess.Popen(run_command(tmp_path, publishing), cwd=ROOT, stdout=subprocess.PIPE,
+                                    stderr=subprocess.STDOUT, text=True)  # fmt: skip
             messages = [walked(receiver.recv()) for _ in range(2 + N_EVENTS + 1)]
             assert "12 events of LSTCam, 0 missed, 0 refused" in sender.communicate(timeout=60)[0]
         assert node.wait(timeout=60) == 0, node.communicate()[0]

@@ -342,6 +342,7 @@ def running(protozfits: Any, tmp_path: Path) -> Iterator[Running]:
         made.process.communicate()
 
 
+@pytest.mark.long
 @pytest.mark.process
 def test_a_run_goes_on_without_a_writer_that_was_killed(running: Running) -> None:
     running.wait_for(lambda: running.files(1) and running.files(2))

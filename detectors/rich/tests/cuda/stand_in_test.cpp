@@ -21,12 +21,12 @@
 namespace anello::rich {
 namespace {
 
+using anello::test::some_of;
 using conformance::sample_of;
 using conformance::values_of;
 using conformance::view_of;
 using cuda_stand_in::Collective;
 using cuda_stand_in::Order;
-using anello::test::some_of;
 
 class CudaStandIn : public testing::Test {
   protected:

@@ -3,6 +3,7 @@
 #ifdef ANELLO_UCX
 #include <fcntl.h>
 #include <gtest/gtest.h>
+#include <sys/prctl.h>
 #include <sys/socket.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -125,6 +126,7 @@ class Process {
         environment.push_back(nullptr);
         pid_ = vfork();
         if (pid_ == 0) {
+            prctl(PR_SET_PDEATHSIG, SIGKILL);  // one that stands still would outlive a test that crashes
             execve("/proc/self/exe", arguments, environment.data());
             _exit(1);
         }

@@ -10,6 +10,8 @@
 #include <stdexcept>
 #include <string_view>
 
+#include "effort.hpp"
+
 namespace anello::test {
 namespace {
 
@@ -32,6 +34,8 @@ const bool is_seeded = [] {
     const char* const given = std::getenv("RC_PARAMS");
     std::string parameters = given == nullptr ? "" : given;
     if (parameters.find("seed=") == std::string::npos) parameters += " seed=" + std::to_string(seed());
+    const bool is_short = is_sanitized && !is_long();  // 100 times without
+    if (is_short && parameters.find("max_success=") == std::string::npos) parameters += " max_success=25";
     setenv("RC_PARAMS", parameters.c_str(), 1);
     testing::UnitTest::GetInstance()->listeners().Append(new TellsTheSeed);
     return true;

@@ -180,7 +180,7 @@ TEST(Found, WithPullABuilderThatWasHeldUpGetsAll) {
     const Draw limits{.kinds = {},
                       .set = {"n_nodes=4", "roles=em+ru+bu,ru+bu,ru+bu,ru+bu", "protocol=pull", "n_meps=200",
                               "n_credits=4", "reliable=1", "when_full=wait", "preemption=0.05", "preempted_ns=2e7"}};
-    for (std::uint64_t seed = 1; seed <= 250; ++seed) {
+    for (std::uint64_t seed = 1; seed <= anello::test::some_of(250U); ++seed) {
         const FarmRun farm = run(draw(seed, limits));
         EXPECT_EQ(all_of(farm.findings), "") << seed;
         EXPECT_EQ(farm.n_incomplete, 0U) << seed;

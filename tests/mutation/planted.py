@@ -3,7 +3,8 @@
 
     .venv/bin/python tests/mutation/planted.py --times 10     so many times, beside a program that takes a core
     .venv/bin/python tests/mutation/planted.py --faults       once for each fault of planted.toml
-    ... cpp python                                            only these parts of ./dev test
+    ... cpp python                                            only these parts of ./dev test, as of each fault the
+                                                              one that planted.toml names; ./dev test runs them all
 
 A fault is planted in the sources as they lie here and taken back after its run. One line for each run: verdict,
 seconds, and the tests that the summary names. Exits 1 when a run of the sources as they are is red, or when one with a
@@ -30,6 +31,7 @@ class Fault:
     file: str
     sound: str
     faulty: str
+    part: str = "cpp"
 
     @contextmanager
     def planted(self) -> Iterator[None]:
@@ -105,7 +107,7 @@ def main() -> int:
         print(f"run {number}: {result.in_words}", flush=True)
     for fault in faults() if wanted.faults else []:
         with fault.planted():
-            result = run(wanted.parts)
+            result = run(wanted.parts or [fault.part])
         wrong += result.is_green or not result.failed
         print(f"{fault.file}: {result.in_words}", flush=True)
     return 1 if wrong else 0

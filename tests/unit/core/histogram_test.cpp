@@ -61,6 +61,14 @@ TEST(LatencyHistogram, CountAboveAndMerge) {
     EXPECT_DOUBLE_EQ(one.mean_ns(), (3 * 500'000.0 + 2 * 2'000'000.0) / 5);
 }
 
+TEST(LatencyHistogram, AShareThatIsReachedExactlyNeedsNoMore) {
+    LatencyHistogram histogram;
+    for (const std::int64_t value_ns : {10, 20, 30, 1000}) histogram.record(value_ns);
+    EXPECT_LE(histogram.quantile_ns(0.25), 11U);
+    EXPECT_LE(histogram.quantile_ns(0.75), 31U);
+    EXPECT_EQ(histogram.quantile_ns(0.76), 1000U);
+}
+
 TEST(LatencyHistogram, EmptyHasNoQuantile) {
     EXPECT_EQ(LatencyHistogram{}.quantile_ns(0.999), 0U);
 }

@@ -231,6 +231,16 @@ TEST(EventFinder, AnEventThatBeginsWhereTheLastOneEndsIsOneWithIt) {
     }
 }
 
+/// All are causal with the first; two DOMs of 36 m are so with each other for 190 ns.
+TEST(EventFinder, AsManyHitsAsAreNeededMustAllBeCausalWithEachOther) {
+    const std::vector<Dom> doms = make_line({});
+    EventFinder finder({}, doms, 100);
+    for (const std::int64_t last_ns : {195, 300}) {
+        const std::vector<L1Hit> hits{{0, 5}, {10 * 16, 4}, {100 * 16, 6}, {last_ns * 16, 3}};
+        EXPECT_EQ(finder.find(hits).size(), last_ns == 195 ? 1U : 0U) << last_ns - 10 << " ns";
+    }
+}
+
 TEST(EventFinder, TooManyHitsAreAnEventWithoutLookingFurther) {
     const std::vector<Dom> doms = make_line({});
     EventFinder finder({}, doms, 1000);

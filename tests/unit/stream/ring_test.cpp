@@ -78,6 +78,17 @@ TEST(Ring, ATailThatCannotBeIsCorruptForEver) {
     }
 }
 
+TEST(Ring, ATailBeyondWhatWasSentIsCorruptThoughThereIsRoomInTheRing) {
+    for (const std::uint64_t tail : {100, 101}) {
+        OpenRing open;
+        const std::vector<std::byte> part(100);
+        ASSERT_EQ(open.sender->send(part).status, ok);
+        open.header().tail.store(tail);
+        open.sender->unread_bytes();  // looks at the tail
+        EXPECT_EQ(open.sender->try_send(part).status, tail == 100 ? ok : corrupt);
+    }
+}
+
 TEST(Ring, TheIndicesWrapAsWellAsTheBytes) {
     // From the ring's memory alone nobody could tell; a sender that has sent 2^64 bytes is out of reach, but every
     // comparison must be one of differences. 40 rounds of the ring in odd pieces.

@@ -5,7 +5,7 @@ on. What is loaded here is loaded before that, so it is little."""
 import os
 import sys
 
-# Else numpy's library for linear algebra, which the command has no use for, has threads that turn while they wait.
+# Else numpy's library for linear algebra starts threads that turn while they wait, beside those of the engine.
 os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
 INTERRUPTED = 130  # as anello.exit_codes has it
 

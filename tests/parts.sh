@@ -16,7 +16,7 @@ part build   default "release"       "$cpp bindings"  "packages, virtual environ
 part style   default "release"       "."              "formatting, types, shell, include order; links and commands of the pages"
 part cpp     default "release"       "$cpp"           "C++ tests; hardening of the programs"
 part python  default "release"       "."              "Python and command-line tests, but the long ones"
-part long    all     "release tools" "."              "the long tests: farms, kills, browsers, readers of others"
+part long    all     "release tools" "."              "the long tests: farms, kills, browsers, readers of others; C++ tests with all that they try"
 part pages   all     "release"       "."              "every command and all Python of the pages"
 part alone   all     "setup"         "$cpp"           "each C++ source compiles by itself"
 part asan    all     "setup"         "$cpp"           "C++ tests under the address and undefined-behaviour sanitizers"
@@ -79,7 +79,7 @@ part_python() { check "Python and command-line tests" run_pytest python; }
 part_long() {
   local -x ANELLO_LONG=1
   check "long Python and command-line tests" run_pytest long -m long
-  check "long C++ tests" run_ctest release long-cpp -R '^Cuda'
+  check "C++ tests, all of what they try" run_ctest release long-cpp
 }
 
 part_pages() { check "every command of the pages" "$python" tests/check_docs.py --run; }

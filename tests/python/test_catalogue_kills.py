@@ -83,7 +83,6 @@ def n_open_in(folder: Path) -> int:
     return sum(target.startswith(f"{folder}/") for target in targets)
 
 
-@pytest.mark.long
 def test_numbers_only_rise_and_nothing_is_damaged(in_memory: Path) -> None:
     rng, lives = random.Random(seeds.seed()), list[list[int]]()
     with Catalogue(of_runs_in(in_memory)):

@@ -377,7 +377,6 @@ def stored(folder: Path, rank: int) -> list[tuple[int, int, int]]:
 
 
 # --- Standing still -----------------------------------------------------------------------------------------------
-@pytest.mark.long
 @pytest.mark.parametrize(
     "protocol", ["push", *(pytest.param(one, marks=pytest.mark.long) for one in ("pull", "shift"))]
 )

@@ -111,7 +111,7 @@ class Watch:
 def kills() -> Iterator[Any]:
     """The first is run by default."""
     for n in range(KILLS):
-        chain = ("rich", "camera", "camera records", "km3net", "rich")[n % 5]
+        chain = ("rich", "camera records", "camera", "km3net", "rich")[n % 5]
         yield pytest.param(chain, n, id=f"{chain}-{n}", marks=[pytest.mark.long] if n > 0 else [])
 
 

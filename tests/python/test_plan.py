@@ -134,8 +134,7 @@ def test_a_seed_makes_a_run() -> None:
     assert first.built_gbps == pytest.approx(other.built_gbps, rel=0.1)
 
 
-@pytest.mark.long
-@pytest.mark.parametrize("steps_ahead", [0, 4])
+@pytest.mark.parametrize("steps_ahead", [0, pytest.param(4, marks=pytest.mark.long)])
 def test_how_finely_it_is_simulated_matters_little(steps_ahead: int) -> None:
     farm = replace(TREE, steps_ahead=steps_ahead)
     built = simulate(farm).built_gbps

@@ -42,7 +42,6 @@ def passes(trial: dict[str, Any]) -> bool:
     return keeps_up and not trial["losses"] and not trial["problems"] and not trial["error"]
 
 
-@pytest.mark.long
 def test_search_ends_with_words_files_and_code_that_agree(tmp_path: Path) -> None:
     """Whatever the machine was able to: the code follows from the trials."""
     code, output, content = search(tmp_path, "--lowest", "2000", "--highest", "4000")

@@ -7,7 +7,6 @@ import sys
 import time
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Any
 
 import pytest
 
@@ -93,11 +92,6 @@ sys.meta_path.insert(0, Interrupting())
 """
 
 
-def also(*values: object) -> list[Any]:
-    """Cases that only the long tests have."""
-    return [pytest.param(value, marks=pytest.mark.long) for value in values]
-
-
 def start(*arguments: str, before: str = "", then: str = "") -> subprocess.Popen[str]:
     return subprocess.Popen(
         [sys.executable, "-c", COMMAND.format(before=before, then=then), *arguments],
@@ -135,8 +129,9 @@ def test_ctrl_c_while_the_command_line_is_loaded(module: str, arguments: list[st
 @pytest.mark.parametrize(
     "module",
     ["pydantic", "anello.run", "numpy", "anello._engine",
-     *also("anello.config", "pydantic_core", "anello.rich.config", "numpy.linalg", "rich.console",
-           "anello.catalogue.entry", "sqlite3", "anello.rich.chain", "anello.link")],
+     *(pytest.param(one, marks=pytest.mark.long) for one in
+       ("anello.config", "pydantic_core", "anello.rich.config", "numpy.linalg", "rich.console",
+        "anello.catalogue.entry", "sqlite3", "anello.rich.chain", "anello.link"))],
 )  # fmt: skip
 def test_ctrl_c_while_a_run_is_made_ready(module: str, tmp_path: Path) -> None:
     pytest.importorskip("anello._engine", reason="the compiled engine is not built")
@@ -158,7 +153,11 @@ def test_ctrl_c_while_front_ends_are_made_ready(module: str, tmp_path: Path) -> 
     assert (code, errors) == (130, "anello: stopped by Ctrl-C before anything began\n")
 
 
-@pytest.mark.parametrize("delay_s", [0, 0.1, 0.3, 0.6, *also(0.02, 0.05, 0.15, 0.2, 0.4, 0.5, 0.8, 1.0, 1.5)])
+@pytest.mark.parametrize(
+    "delay_s",
+    [0, 0.1, 0.3, 0.6,
+     *(pytest.param(one, marks=pytest.mark.long) for one in (0.02, 0.05, 0.15, 0.2, 0.4, 0.5, 0.8, 1.0, 1.5))],
+)  # fmt: skip
 def test_ctrl_c_at_any_time_of_a_run(delay_s: float, tmp_path: Path) -> None:
     pytest.importorskip("anello._engine", reason="the compiled engine is not built")
     endless = ["--set", "run.duration_s=0", *SHORT[2:], "--set", f"run.directory={tmp_path}"]

@@ -71,7 +71,6 @@ def engine() -> None:
     pytest.importorskip("anello._engine.km3net", reason="this engine has no KM3NeT")
 
 
-@pytest.mark.long
 @pytest.mark.usefixtures("engine")
 @pytest.mark.process
 def test_nodes_decide_what_one_node_decides(tmp_path: Path) -> None:

@@ -5,6 +5,7 @@
 
 #include <thread>
 
+#include "effort.hpp"
 #include "rich/tests/device_by_ids.hpp"
 
 namespace anello::rich::trigger_pool_test {
@@ -89,7 +90,8 @@ TEST(TriggerPool, BatchesThatADeviceLosesKeepTheirTurn) {
 }
 
 TEST(TriggerPool, ThreadsKeepTheOrder) {
-    constexpr std::uint32_t n_batches = 5'000, n_workers = 2;
+    constexpr std::uint32_t n_workers = 2;
+    const auto n_batches = anello::test::some_of<std::uint32_t>(20'000);
     Pool test(n_workers);
     std::atomic<bool> done{false};
     std::vector<std::thread> threads;

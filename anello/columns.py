@@ -15,11 +15,22 @@ def files(path: Path | str) -> Iterator[Any]:
 
     Raises OSError where there is none, or one is no HDF5 file.
     """
+    for part in series(Path(path)) or [Path(path)]:
+        with _opened(part) as file:
+            yield file
+
+
+def _opened(path: Path) -> Any:
+    """HDF5 looks at a file's size and then at what the file says of it: when the writer makes it grow between the two,
+    HDF5 takes it for cut short. It does not grow again so soon."""
     import h5py
 
-    for part in series(Path(path)) or [Path(path)]:
-        with h5py.File(part, "r") as file:
-            yield file
+    try:
+        return h5py.File(path, "r")
+    except OSError as error:
+        if "truncated file" not in str(error):
+            raise
+    return h5py.File(path, "r")
 
 
 def cut(file: Any, names: Sequence[str]) -> dict[str, NDArray[Any]]:

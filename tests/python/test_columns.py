@@ -2,6 +2,7 @@
 """Columns of files that follow each other, and of files whose writer was killed between two columns."""
 
 from pathlib import Path
+from typing import Any
 
 import h5py
 import numpy as np
@@ -50,3 +51,21 @@ def test_what_is_not_there_is_named(tmp_path: Path) -> None:
     (file,) = columns.files(tmp_path / "decisions.h5")
     with pytest.raises((KeyError, ValueError)):
         columns.cut(file, ["ring_colour"])
+
+
+def test_a_file_that_grows_while_it_is_opened_is_opened_again(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    path = tmp_path / "decisions.h5"
+    stored(path, 0)
+    whole, opened = path.read_bytes(), h5py.File
+    path.write_bytes(whole[: len(whole) // 2])
+    with pytest.raises(OSError, match="truncated"):
+        decisions.read(path)
+
+    def opened_too_soon(*arguments: Any) -> h5py.File:
+        try:
+            return opened(*arguments)
+        finally:
+            path.write_bytes(whole)
+
+    monkeypatch.setattr(h5py, "File", opened_too_soon)
+    assert len(decisions.read(path)["event_key"]) == 4

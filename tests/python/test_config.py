@@ -8,6 +8,7 @@ from typing import Any
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from of_each import of_each
 from pydantic import BaseModel
 
 from anello import config_keys, registry
@@ -120,7 +121,7 @@ def other_setting(chain: str, name: str) -> list[str]:
     return [f"{name}={other_value(known_keys(chain)[name], chain)}", *ALONG.get(name, [])]
 
 
-@pytest.mark.parametrize(("chain", "name"), KEYS)
+@of_each(("chain", "name"), KEYS)
 def test_every_key_can_be_set(chain: str, name: str) -> None:
     before = load(None, [f"chain={chain}"]).as_given()
     after = load(None, [f"chain={chain}", *other_setting(chain, name)]).as_given()
@@ -128,7 +129,7 @@ def test_every_key_can_be_set(chain: str, name: str) -> None:
     assert after[name] != before[name]
 
 
-@pytest.mark.parametrize(("chain", "name"), KEYS)
+@of_each(("chain", "name"), KEYS)
 def test_every_key_is_described(chain: str, name: str) -> None:
     assert known_keys(chain)[name].description.endswith(".")
 

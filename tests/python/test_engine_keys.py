@@ -13,6 +13,7 @@ from unittest.mock import patch
 
 import numpy as np
 import pytest
+from of_each import of_each
 from pydantic import BaseModel, Field
 
 from anello import _engine, registry, simulate
@@ -167,7 +168,7 @@ def declaring(section: type[BaseModel], key: str) -> list[str]:
     return [one.__module__.rpartition(".")[2] for one in section.__mro__ if name in inspect.get_annotations(one)]
 
 
-@pytest.mark.parametrize(("chain", "whole"), [(chain, key) for chain, keys in KEYS_OF.items() for key in keys])
+@of_each(("chain", "whole"), [(chain, key) for chain, keys in KEYS_OF.items() for key in keys])
 def test_every_key_is_declared_once(chain: str, whole: str) -> None:
     """By the engine's table or, where no C++ code reads it, by Python's; `chain` says which configuration it is."""
     if whole == "chain":
@@ -237,7 +238,7 @@ def test_the_engine_reads_no_key_with_a_default_beside_its_table() -> None:
     assert read.findall('boards.take("count", n); all.get_or<int>("rate", 5)') == ["count", "rate"]
 
 
-@pytest.mark.parametrize(("table", "key"), KEYS)
+@of_each(("table", "key"), KEYS)
 def test_a_key_stands_in_a_configuration_with_its_default(table: str, key: str) -> None:
     whole = f"{TABLES[table]['section']}.{key}"
     about = TABLES[table]["keys"][key]
@@ -247,7 +248,7 @@ def test_a_key_stands_in_a_configuration_with_its_default(table: str, key: str) 
     TABLES[table]["check"]({key: about["default"]})
 
 
-@pytest.mark.parametrize(("table", "key", "bound", "beyond"), LIMITS)
+@of_each(("table", "key", "bound", "beyond"), LIMITS)
 def test_both_sides_have_the_same_bounds(table: str, key: str, bound: Any, beyond: Any) -> None:
     TABLES[table]["check"]({key: bound})
     field = next(name for name, field in model(table).model_fields.items() if (field.alias or name) == key)
@@ -257,30 +258,28 @@ def test_both_sides_have_the_same_bounds(table: str, key: str, bound: Any, beyon
     assert refused[0].removesuffix("[0]") == f"{TABLES[table]['section']}.{key}"
 
 
-@pytest.mark.parametrize(("table", "key"), [(t, k) for t, k in KEYS if TABLES[t]["keys"][k]["power_of_two"]])
+@of_each(("table", "key"), [(t, k) for t, k in KEYS if TABLES[t]["keys"][k]["power_of_two"]])
 def test_both_sides_refuse_what_is_no_power_of_two(table: str, key: str) -> None:
     assert refused_by_engine(table, key, 48) == refused_by_python(table, key, 48)
 
 
-@pytest.mark.parametrize(("table", "key"), KEYS)
+@of_each(("table", "key"), KEYS)
 def test_both_sides_refuse_another_type(table: str, key: str) -> None:
     wrong: Any = 17 if isinstance(TABLES[table]["keys"][key]["default"], str) else WORDS
     assert refused_by_engine(table, key, wrong) == refused_by_python(table, key, wrong)
 
 
-@pytest.mark.parametrize(("table", "key"), [(t, k) for t, k in KEYS if TABLES[t]["keys"][k]["words"]])
+@of_each(("table", "key"), [(t, k) for t, k in KEYS if TABLES[t]["keys"][k]["words"]])
 def test_both_sides_know_the_same_words(table: str, key: str) -> None:
     assert refused_by_engine(table, key, WORDS) == refused_by_python(table, key, WORDS)
 
 
-@pytest.mark.parametrize(
-    ("table", "key"), [(t, k) for t, k in KEYS if isinstance(TABLES[t]["keys"][k]["default"], float)]
-)
+@of_each(("table", "key"), [(t, k) for t, k in KEYS if isinstance(TABLES[t]["keys"][k]["default"], float)])
 def test_both_sides_refuse_what_is_not_a_number(table: str, key: str) -> None:
     assert refused_by_engine(table, key, math.nan) == refused_by_python(table, key, math.nan)
 
 
-@pytest.mark.parametrize(("chain", "whole"), [(chain, key) for chain, keys in KEYS_OF.items() for key in keys])
+@of_each(("chain", "whole"), [(chain, key) for chain, keys in KEYS_OF.items() for key in keys])
 def test_an_error_names_the_whole_key(chain: str, whole: str) -> None:
     """Of every key of every chain, whether the engine declares it or Python."""
     about = KEYS_OF[chain][whole]

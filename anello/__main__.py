@@ -7,6 +7,7 @@ import sys
 
 # Else numpy's library for linear algebra starts threads that turn while they wait, beside those of the engine.
 os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
+os.environ.setdefault("PYDANTIC_DISABLE_PLUGINS", "__all__")  # it need not look through all packages for some
 INTERRUPTED = 130  # as anello.exit_codes has it
 
 

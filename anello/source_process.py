@@ -32,7 +32,6 @@ READY_TIMEOUT_S = 120.0
 STOP_TIMEOUT_S = 20.0
 BEAT_S = 0.5
 OF_RUN = "ANELLO_RUN"  # in the environment
-LIGHT = {"PYDANTIC_DISABLE_PLUGINS": "__all__"}  # likewise: it need not look through all packages for some
 
 
 # --- In the child -------------------------------------------------------------------------------------------------
@@ -51,9 +50,9 @@ def page_values(config: "FrontEndsConfig") -> dict[str, Any]:
 def _told_of(origin: "Origin | None") -> dict[str, str]:
     """The environment of front ends that are led."""
     if origin is None:
-        return os.environ | LIGHT
+        return dict(os.environ)
     run = {"run_number": origin.number or 0, "run_name": origin.name, "config_digest": origin.config_digest}
-    return os.environ | LIGHT | {OF_RUN: json.dumps(run)}
+    return os.environ | {OF_RUN: json.dumps(run)}
 
 
 def need_ports(config: "FrontEndsConfig") -> None:

@@ -12,7 +12,7 @@ from anello.section import Section
 class RichSimulationKeys(Section):
     """The simulated RICH: tracks, rings and background. Lengths in the fit frame."""
 
-    n_pool_events: int = Field(default=20000, ge=1, le=1_000_000, description="Number of different events that are made at the start, and sent in turn with new times.")
+    n_pool_events: int = Field(default=20000, ge=1, le=1_000_000, description="Number of different events that are made at the start, and sent in turn with new times; of a run that sends fewer, no more than it needs.")
     sample: Literal["na62", "brief"] = Field(default="na62", description="na62: tracks, rings by Cherenkov's law; brief: rings of uniform radius, to compare ring finders.")
     fit_frame: Literal["overlaid", "nominal", "run_2015", "run_2016"] = Field(default="run_2016", description="Where the two disks lie in the common frame.")
     ring_shares: list[Annotated[float, Field(ge=0, le=1)]] = Field(default=[0.1, 0.55, 0.15, 0.15, 0.05], min_length=1, max_length=9, description="Shares of events with 0, 1, 2, ... in-time tracks; scaled to sum 1.")

@@ -5,7 +5,7 @@ from dataclasses import asdict
 from typing import Any
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from anello.control.agent.messages import FROM_AGENTS, AgentHello, NodeOrder, NodeTold, nodes_of, pages_of, told
@@ -96,6 +96,7 @@ NODES = st.lists(st.fixed_dictionaries({"run": JSON, "node": JSON, "process": JS
 FIELDS = st.dictionaries(st.sampled_from(["name", "host", "version", "process", "nodes", "pages"]), JSON | NODES)
 
 
+@settings(max_examples=30)
 @given(
     st.lists(
         st.tuples(st.sampled_from([A, B]), st.sampled_from(sorted(FROM_AGENTS)), FIELDS, st.lists(st.binary())),

@@ -21,7 +21,7 @@ pytestmark = pytest.mark.process
 ROOT = Path(__file__).resolve().parents[2]
 PATIENCE_S = 60.0
 SLOW = {  # for a machine that does something else, too
-    "rich/na62-rich.toml": ("source.rate_hz=5000", "source.burst_ms=200"),
+    "rich/na62-rich.toml": ("source.rate_hz=5000", "source.burst_ms=200", "receive.events_per_buffer=32"),
     "camera/cta-camera.toml": ("camera_source.rate_hz=100",),
     "km3net/km3net.toml": (),
 }

@@ -52,6 +52,7 @@ CHAINS = {
     "rich": Chain(
         "detectors/rich/na62-rich.toml",
         ("source.burst_ms=100000", "source.rate_hz=5000", "source.simulation.n_pool_events=500",
+         "receive.events_per_buffer=32",
          "store.decisions=decisions.h5", "store.prescale_log2=0"),
         "decisions.h5", 5000, lambda counters: counters["store"]["events_seen"],
         lambda path: len(decisions.read(path)["event_key"]),

@@ -53,7 +53,8 @@ needs_engine = pytest.mark.skipif(
 )
 CONFIG = "detectors/rich/na62-rich.toml"
 SHORT = ["--set", "source.burst_ms=100", "--set", "source.gap_ms=10", "--set", "source.n_bursts=2", "--set",
-         "source.rate_hz=5000", "--set", "source.simulation.n_pool_events=500", "--set", "run.refresh_ms=50",
+         "source.rate_hz=5000", "--set", "source.simulation.n_pool_events=500",
+         "--set", "receive.events_per_buffer=32", "--set", "run.refresh_ms=50",
          "--set", f"build.timeout_ms={PATIENCE_MS}"]  # fmt: skip
 
 

@@ -33,6 +33,8 @@ SHORT = [
     "--set",
     "run.refresh_ms=100",
     "--set",
+    "receive.events_per_buffer=32",
+    "--set",
     f"build.timeout_ms={PATIENCE_MS}",
     "--set",
     "trigger.deadline_us=0",

@@ -20,7 +20,8 @@ pytestmark = pytest.mark.process
 
 ENDLESS = {
     "detectors/rich/na62-rich.toml": ("source.burst_ms=100", "source.gap_ms=10", "source.n_bursts=1000000",
-                               "source.rate_hz=5000", "source.simulation.n_pool_events=500"),
+                               "source.rate_hz=5000", "source.simulation.n_pool_events=500",
+                               "receive.events_per_buffer=32"),
     "detectors/camera/cta-camera.toml": ("run.n_events=100000000", "camera_source.rate_hz=20",
                                          "camera_source.pool_events=4"),
 }  # fmt: skip

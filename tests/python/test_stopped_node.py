@@ -34,7 +34,13 @@ class Chain:
 
 RICH = Chain(
     "detectors/rich/na62-rich.toml",
-    ("source.burst_ms=100000", "source.rate_hz=5000", "source.simulation.n_pool_events=500", "build.timeout_ms=250"),
+    (
+        "source.burst_ms=100000",
+        "source.rate_hz=5000",
+        "source.simulation.n_pool_events=500",
+        "receive.events_per_buffer=32",
+        "build.timeout_ms=250",
+    ),
     2500,
     lambda counters: counters["source"]["events"],
     {"events_incomplete": "build", "fragments_late": "build", "boards_silenced": "build"},

@@ -78,7 +78,8 @@ def test_a_growing_file_shows_more_each_time_it_is_opened(tmp_path: Path) -> Non
     run = start(
         "run", "detectors/rich/na62-rich.toml", "--report-dir", str(path.parent), *(part for setting in (
             "run.display=off", "run.duration_s=60", "source.burst_ms=100000", "source.rate_hz=5000",
-            "source.simulation.n_pool_events=500", "store.decisions=decisions.h5", "store.prescale_log2=0",
+            "source.simulation.n_pool_events=500",
+            "receive.events_per_buffer=32", "store.decisions=decisions.h5", "store.prescale_log2=0",
         ) for part in ("--set", setting)),
     )  # fmt: skip
     from anello import columns

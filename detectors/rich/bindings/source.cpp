@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "rich/source/source.hpp"
 
+#include <algorithm>
 #include <memory>
 #include <optional>
 
@@ -112,7 +113,9 @@ class SourceHandle {
     void prepare() {
         if (source_) return;
         const RichSimulationConfig config = simulation_config(reader_.below("simulation"), config_.seed);
-        sample_ = RichSimulation(config).simulate(config.n_pool_events);
+        // A short run starts at once: it would send only the first of them.
+        const std::uint64_t n_events = std::min<std::uint64_t>(config.n_pool_events, config_.likely_most_events());
+        sample_ = RichSimulation(config).simulate(static_cast<std::uint32_t>(n_events));
         make_source();
     }
 

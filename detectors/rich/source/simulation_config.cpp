@@ -18,7 +18,8 @@ using K = Key<C>;
 
 constexpr std::array keys{
     K::of<&C::n_pool_events>("n_pool_events", {1, 1'000'000},
-                             "Number of different events that are made at the start, and sent in turn with new times."),
+                             "Number of different events that are made at the start, and sent in turn with new times; "
+                             "of a run that sends fewer, no more than it needs."),
     K::of<&C::sample>("sample",
                       "na62: tracks, rings by Cherenkov's law; brief: rings of uniform radius, to compare "
                       "ring finders."),

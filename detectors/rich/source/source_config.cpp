@@ -4,6 +4,8 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cmath>
+#include <limits>
 
 #include "core/clock.hpp"
 #include "core/errors.hpp"
@@ -112,6 +114,12 @@ constinit const Keys<RichSourceConfig> rich_source_keys{
 std::uint32_t RichSourceConfig::events_limit() const noexcept {
     const std::uint32_t limit_of_format = format == Format::mgp ? 0xffff : wire::mep::max_fragments;
     return max_events_per_packet == 0 ? limit_of_format : std::min(max_events_per_packet, limit_of_format);
+}
+
+std::uint64_t RichSourceConfig::likely_most_events() const noexcept {
+    if (n_bursts == 0) return std::numeric_limits<std::uint64_t>::max();
+    const double mean = n_bursts * burst_ms * 1e-3 * rate_hz;  // before the dead time
+    return static_cast<std::uint64_t>(std::min(mean + 6 * std::sqrt(mean) + 12, 1e18));
 }
 
 constinit const Keys<source::FaultsConfig> rich_faults_keys{

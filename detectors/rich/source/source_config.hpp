@@ -56,6 +56,8 @@ struct RichSourceConfig {
     static constexpr std::uint32_t network_header_bytes = 28;  ///< IPv4 and UDP
     std::uint32_t packet_bytes() const noexcept { return mtu_bytes - network_header_bytes; }
     std::uint32_t events_limit() const noexcept;
+    /// That all bursts have with a probability of 1 - 1e-9 no more than; endless bursts any number.
+    std::uint64_t likely_most_events() const noexcept;
     void validate() const;  ///< Throws ConfigError.
 };
 

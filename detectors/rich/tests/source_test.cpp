@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <limits>
 
 #include "core/errors.hpp"
 #include "rich/source/simulation.hpp"
@@ -128,6 +129,24 @@ TEST(RichSource, FragmentsCarryThePoolsHits) {
         }
         EXPECT_EQ(event_index, truth.size());
     }
+}
+
+TEST(RichSource, AShortRunSendsNoMoreThanItIsLikelyTo) {
+    for (const double rate_hz : {2e2, 1e4, 1e6}) {
+        RichSourceConfig config = short_run();
+        config.rate_hz = rate_hz;
+        config.dead_time_ticks = 1;
+        const auto mean = static_cast<std::uint64_t>(rate_hz * 10e-3);
+        EXPECT_LE(WholeRun(config).counter("source", "events"), config.likely_most_events());
+        EXPECT_GE(config.likely_most_events(), mean);
+        EXPECT_LE(config.likely_most_events(), 2 * mean + 30);
+    }
+    RichSourceConfig endless;
+    EXPECT_EQ(endless.likely_most_events(), std::numeric_limits<std::uint64_t>::max());
+    endless.n_bursts = std::numeric_limits<std::uint32_t>::max();
+    endless.rate_hz = 1e8;
+    endless.burst_ms = 1e5;
+    EXPECT_GE(endless.likely_most_events(), std::uint64_t{1} << 59) << "more than the integer holds";
 }
 
 TEST(RichSource, TimesArePoissonWithDeadTime) {

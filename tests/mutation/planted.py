@@ -7,8 +7,8 @@
                                                               one that planted.toml names; ./dev test runs them all
 
 A fault is planted in the sources as they lie here and taken back after its run. One line for each run: verdict,
-seconds, and the tests that the summary names. Exits 1 when a run of the sources as they are is red, or when one with a
-fault is green or names no test.
+seconds, and the tests that the summary names; what a red run said lies in build/planted. Exits 1 when a run of the
+sources as they are is red, or when one with a fault is green or names no test.
 """
 
 import argparse
@@ -81,9 +81,13 @@ class Run:
         return f"{'green' if self.is_green else 'red'} in {self.seconds:.0f} s {named}{self.flaky}"
 
 
-def run(parts: list[str]) -> Run:
+def run(name: str, parts: list[str]) -> Run:
     begin = time.monotonic()
     done = subprocess.run(["./dev", "test", *parts], cwd=ROOT, capture_output=True, text=True, check=False)
+    if done.returncode:
+        said = ROOT / "build/planted" / f"{name}.txt"
+        said.parent.mkdir(exist_ok=True)
+        said.write_text(done.stdout + done.stderr)
     flaky = re.search(r"^flaky, .*$", done.stdout, re.MULTILINE)
     return Run(
         done.returncode == 0,
@@ -102,12 +106,12 @@ def main() -> int:
     wrong = 0
     for number in range(1, wanted.times + 1):
         with hog():
-            result = run(wanted.parts)
+            result = run(f"run-{number}", wanted.parts)
         wrong += not result.is_green
         print(f"run {number}: {result.in_words}", flush=True)
     for fault in faults() if wanted.faults else []:
         with fault.planted():
-            result = run(wanted.parts or [fault.part])
+            result = run(fault.file.replace("/", "-"), wanted.parts or [fault.part])
         wrong += result.is_green or not result.failed
         print(f"{fault.file}: {result.in_words}", flush=True)
     return 1 if wrong else 0

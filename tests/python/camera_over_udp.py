@@ -6,6 +6,7 @@ import time
 from collections.abc import Callable, Iterator
 
 import numpy as np
+from stalls import PATIENCE_MS
 
 from anello.camera import events as camera_events
 from anello.camera import files as camera_files
@@ -32,7 +33,8 @@ def run_node(events: camera_files.CameraEvents, *settings: str) -> None:
     shape = (f"boards={boards}", f"gains={gains}", f"pixels_per_board={pixels}", f"samples={samples}")
     config = load(
         None, [*(f"camera.{part}" for part in shape), f"receive.ports={[0] * boards}",
-               f"camera_source.ports={[0] * boards}", "camera_filter.enabled=false", *settings],
+               f"camera_source.ports={[0] * boards}", "camera_filter.enabled=false",
+               f"camera_build.timeout_ms={PATIENCE_MS}", *settings],
         {"chain": "camera"},
     )  # fmt: skip
     node = engine().Node(config.flat())

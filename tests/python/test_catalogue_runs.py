@@ -12,6 +12,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
+from stalls import PATIENCE_MS
 
 from anello.catalogue.catalogue import Catalogue, of_runs_in
 from anello.counter_pages import FOLDER, look_at
@@ -21,7 +22,7 @@ pytest.importorskip("anello._engine", reason="the compiled engine is not built")
 pytestmark = pytest.mark.process
 
 SHORT = ["source.burst_ms=200", "source.gap_ms=20", "source.n_bursts=2", "source.rate_hz=5000", "run.refresh_ms=100",
-         "receive.events_per_buffer=32",
+         "receive.events_per_buffer=32", f"build.timeout_ms={PATIENCE_MS}",
          "run.n_report_events=0", "source.simulation.n_pool_events=500"]  # fmt: skip
 LIMIT_S = 120
 
@@ -94,7 +95,8 @@ def test_a_run_that_is_killed_has_crashed_and_keeps_what_it_had_counted(tmp_path
 
 
 def test_nodes_of_one_machine_are_one_run(tmp_path: Path) -> None:
-    settings = ("fabric.transport=tcp", "exchange.n_meps=100", "exchange.packing=100", "generator.n_buffers=16")
+    settings = ("fabric.transport=tcp", "exchange.n_meps=100", "exchange.packing=100", "generator.n_buffers=16",
+                f"exchange.timeout_ms={PATIENCE_MS}", f"exchange.peer_timeout_ms={PATIENCE_MS}")  # fmt: skip
     more = ("--local", "2", "--no-reference")
     process = start(tmp_path, "exchange", "configs/lhcb-exchange.toml", *settings, more=more)
     output, _ = process.communicate(timeout=LIMIT_S)

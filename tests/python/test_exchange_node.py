@@ -23,6 +23,7 @@ def values(n_nodes: int, **changes: Any) -> dict[str, Any]:
     return {
         "n_nodes": n_nodes, "farm_id": next(FARM_IDS), "seed": 5, "roles": ["all"], "fabric.transport": "in_process",
         "protocol": "push", "packing": 50, "n_meps": 200, "credits": 4, "n_buffers": 16, "verify_share": 1.0,
+        "timeout_ms": float(PATIENCE_MS),
     } | changes  # fmt: skip
 
 

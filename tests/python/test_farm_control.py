@@ -11,6 +11,7 @@ from contextlib import ExitStack, suppress
 from pathlib import Path
 
 import pytest
+from stalls import PATIENCE_MS
 
 from anello.catalogue.catalogue import Catalogue, of_runs_in
 from anello.control.agent.agents import Agents
@@ -25,7 +26,8 @@ from anello.exchange import keys
 pytestmark = pytest.mark.process
 
 EXCHANGE = Path(__file__).parents[2] / "configs/lhcb-exchange.toml"
-SMALL = ["run.duration_s=0", "run.refresh_ms=100", "fabric.transport=tcp", "generator.rate_hz=20000"]
+SMALL = ["run.duration_s=0", "run.refresh_ms=100", "fabric.transport=tcp", "generator.rate_hz=20000",
+         f"exchange.timeout_ms={PATIENCE_MS}"]  # fmt: skip
 ANELLO = [sys.executable, "-m", "anello"]
 
 

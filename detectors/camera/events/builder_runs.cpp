@@ -210,14 +210,14 @@ bool CameraBuilder::end_run(bool is_outvoted) noexcept {
     return parts_.try_give(end);
 }
 
-/// Every board has ended, and all that they say they sent has come. Or each has ended, or is silent, and for a timeout
-/// there was nothing more to build.
+/// Every board has ended, and all that they say they sent has come: what an open event lacks was never sent. Or each
+/// has ended, or is silent, and for a timeout there was nothing more to build.
 bool CameraBuilder::is_run_over() noexcept {
+    if (!run_over_ && n_live_ == 0 && has_all()) return true;
     if (run_over_ || n_live_ > 0 || n_open_ > 0) {
         ending_since_ns_ = 0;
         return false;
     }
-    if (has_all()) return true;
     if (ending_since_ns_ == 0) ending_since_ns_ = now_ns_;
     return input_ns_ - ending_since_ns_ >= config_.timeout_ns;
 }

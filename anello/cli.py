@@ -373,7 +373,7 @@ def _events(path: Path | None) -> tuple[Any, Any]:
 
     hits = events_csv.read(events_csv.read_hits, path)
     beside = events_csv.rings_beside(path)
-    return hits, None if beside is None else events_csv.read(events_csv.read_rings, beside, hits.event_id)
+    return hits, None if beside is None else events_csv.read(events_csv.read_rings, beside, hits)
 
 
 def _directory(config: "Config", wanted: Path | None, ending: str = "", *, overwrite: bool) -> Path:

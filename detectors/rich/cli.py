@@ -9,12 +9,17 @@ import typer
 
 
 def rings(
-    hits_file: Annotated[Path, typer.Argument(metavar="HITS.csv", help="Columns event, x_mm, y_mm, [in_time].")],
+    hits_file: Annotated[
+        Path,
+        typer.Argument(metavar="HITS.csv", help="Columns event, x_mm, y_mm, [run, burst, pmt_seq, time_ns, in_time]."),
+    ],
     *,
     rings_file: Annotated[
         Path | None, typer.Option("--rings", help="Rings to compare with; default: X_rings.csv.")
     ] = None,
-    algorithm: Annotated[str, typer.Option(help="Ring finder.")] = "multiring",
+    algorithm: Annotated[
+        str | None, typer.Option(help="Ring finder; without it, that of trigger.algorithm.", show_default=False)
+    ] = None,
     config_file: Annotated[
         Path | None, typer.Option("--config", help="Configuration of a RICH, whose parameters of finders are taken.")
     ] = None,
@@ -30,14 +35,17 @@ def rings(
     from anello import events_csv
 
     from . import offline
-    from .of_config import finder_params, load_rich
+    from .of_config import finder_params, load_rich, refuse_what_no_finder_reads
 
+    config = load_rich(config_file, settings or ())
+    refuse_what_no_finder_reads(settings or ())
+    algorithm = algorithm or config.trigger.algorithm
     offline.check(algorithm, threads)
-    params = finder_params(load_rich(config_file, settings or ()))
+    params = finder_params(config)
     events = events_csv.read(events_csv.read_hits, hits_file)
     beside = rings_file or events_csv.rings_beside(hits_file)
-    reference = events_csv.read(events_csv.read_rings, beside, events.event_id) if beside else None
-    used = events if all_hits else events.only_in_time()
+    reference = events_csv.read(events_csv.read_rings, beside, events) if beside else None
+    used = offline.usable(events if all_hits else events.only_in_time(), hits_file)
     found = offline.find_and_show(used, len(events.x_mm), algorithm, params, threads)
     if reference is not None:
         offline.compare(reference, found, used)

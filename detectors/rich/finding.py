@@ -30,7 +30,7 @@ def find_rings(
     backend: str = "cpu",
     threads: int | None = None,
     isa: str = "automatic",
-    params: Mapping[str, float] | None = None,
+    params: Mapping[str, Any] | None = None,
     quality: bool = False,
     progress: bool = False,
 ) -> Rings:
@@ -103,7 +103,7 @@ def _parameters() -> tuple[str, ...]:
                  if table["section"].startswith("trigger.") for key in table["keys"])  # fmt: skip
 
 
-def _refuse_unknown(params: Mapping[str, float]) -> None:
+def _refuse_unknown(params: Mapping[str, Any]) -> None:
     """Raises ConfigError."""
     for key, value in params.items():
         if key not in _parameters():

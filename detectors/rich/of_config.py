@@ -11,7 +11,8 @@ from anello.errors import ConfigError
 from .config import RichConfig
 
 SIMULATION, TRIGGER = "source.simulation.", "trigger."
-FINDER = ("trigger.acceptance.", "trigger.single.", "trigger.multiring.")  # that `multiring` reads
+ALGORITHM = "trigger.algorithm"
+FINDER = tuple(f"{TRIGGER}{section}." for section in ("acceptance", "histogram", "almagest", "single", "multiring"))
 
 
 def load_rich(config_file: Path | None, settings: Sequence[str]) -> RichConfig:
@@ -22,11 +23,19 @@ def load_rich(config_file: Path | None, settings: Sequence[str]) -> RichConfig:
     return config
 
 
-def finder_params(config: RichConfig) -> dict[str, float]:
-    """As find_rings() takes them."""
+def refuse_what_no_finder_reads(settings: Sequence[str]) -> None:
+    """settings: KEY=VALUE, as typed. Raises ConfigError: the command would go on as if nothing had been said."""
+    for setting in settings:
+        key, _, value = setting.partition("=")
+        if key != ALGORITHM and not key.startswith((*FINDER, "chain")):
+            raise ConfigError(key, "is no key of the ring finders", value,
+                              f"They read {ALGORITHM}, {', '.join(f'{one}*' for one in FINDER)}")  # fmt: skip
+
+
+def finder_params(config: RichConfig) -> dict[str, Any]:
+    """Of all ring finders, as find_rings() takes them."""
     given: dict[str, Any] = config.flat()
-    return {key.removeprefix(TRIGGER): value for key, value in given.items()
-            if key.startswith(FINDER) and isinstance(value, int | float)}  # fmt: skip
+    return {key.removeprefix(TRIGGER): value for key, value in given.items() if key.startswith(FINDER)}
 
 
 def detector(config: RichConfig) -> dict[str, Any]:

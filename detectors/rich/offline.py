@@ -2,16 +2,20 @@
 """`anello rings`: ring finding on a file of hits, without the network."""
 
 import csv
+import sys
 from collections.abc import Mapping
 from pathlib import Path
+from typing import Any
 
 from anello import physics
-from anello.errors import ConfigError
+from anello.errors import ConfigError, InputError
 from anello.events_csv import HitEvents
 from anello.rings import Rings
 from anello.summary import percent
 
 from .finding import ALGORITHMS, find_rings
+
+MAX_HITS = 64  # of an event, that a ring finder looks at
 
 
 def check(algorithm: str, threads: int | None) -> None:
@@ -23,8 +27,22 @@ def check(algorithm: str, threads: int | None) -> None:
         raise ConfigError("--threads", "must be at least 1", str(threads), "Leave it out to use all cores")
 
 
+def usable(events: HitEvents, path: Path) -> HitEvents:
+    """The hits that a ring finder takes; says on standard error what is left out. Raises InputError."""
+    distinct = events.only_distinct()
+    if n := len(events.x_mm) - len(distinct.x_mm):
+        print(f"{n:,} hits are a second one of the same photomultiplier: left out", file=sys.stderr)
+    try:
+        used = distinct.at_most(MAX_HITS)
+    except InputError as error:
+        raise InputError(f"{path}: {error}") from None
+    if n := len(distinct.x_mm) - len(used.x_mm):
+        print(f"{n:,} hits of events with more than {MAX_HITS}: left out, the farthest in time", file=sys.stderr)
+    return used
+
+
 def find_and_show(
-    used: HitEvents, n_hits: int, algorithm: str, params: Mapping[str, float], threads: int | None
+    used: HitEvents, n_hits: int, algorithm: str, params: Mapping[str, Any], threads: int | None
 ) -> Rings:
     """Finds the rings of these hits, of n_hits in the file, and prints how many there are. params: as find_rings()."""
     found = find_rings(used.x_mm, used.y_mm, used.event_offset, algorithm=algorithm, params=params, threads=threads,
@@ -39,16 +57,16 @@ def compare(reference: Rings, found: Rings, events: HitEvents) -> None:
     result = physics.agreement(reference, found)
     window = f"centre within {physics.NEAR_CENTRE_MM:g} mm, radius within {physics.NEAR_RADIUS_MM:g} mm"
     print(f"{result.near.n} of {result.near.total} reference rings found ({percent(result.near)}): {window}")
-    missed = events.event_id[result.event_index[~result.is_near]]
-    if len(missed):
-        print(f"not found in events {', '.join(map(str, missed))}")
+    missed = [events.name(event) for event in result.event_index[~result.is_near].tolist()]
+    if missed:
+        print(f"not found in events {', '.join(missed)}")
 
 
 def write_rings(path: Path, rings: Rings, events: HitEvents) -> None:
     """A line per ring, as events_csv.read_rings reads it."""
     with path.open("w", newline="") as file:
         writer = csv.writer(file)
-        writer.writerow(("event", "ring_x_mm", "ring_y_mm", "ring_radius_mm", "n_hits"))
+        writer.writerow((*events.key_columns, "ring_x_mm", "ring_y_mm", "ring_radius_mm", "n_hits"))
         lengths = zip(rings.x_mm.tolist(), rings.y_mm.tolist(), rings.radius_mm.tolist(), strict=True)
-        rows = zip(events.event_id[rings.event_index].tolist(), lengths, rings.n_hits.tolist(), strict=True)
-        writer.writerows((event, *(f"{value:.2f}" for value in ring), n_hits) for event, ring, n_hits in rows)
+        rows = zip(events.event_key[rings.event_index].tolist(), lengths, rings.n_hits.tolist(), strict=True)
+        writer.writerows((*key, *(f"{value:.2f}" for value in ring), n_hits) for key, ring, n_hits in rows)

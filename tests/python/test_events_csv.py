@@ -25,7 +25,7 @@ def hits(tmp_path: Path) -> Path:
 
 def test_hits_of_an_event_come_together_in_the_order_of_the_file(hits: Path) -> None:
     events = events_csv.read_hits(hits)
-    assert events.event_id.tolist() == [7, 3]
+    assert events.event_key.tolist() == [[7], [3]]
     assert events.event_offset.tolist() == [0, 2, 3]
     assert events.x_mm.tolist() == [1.5, 5, 3]
     assert events.pmt is not None
@@ -60,7 +60,7 @@ def test_columns_that_may_be_left_out(tmp_path: Path) -> None:
         ("event,x_mm,y_mm\n0,1\n", ":2: column y_mm: None is not a number"),
         ("event,x_mm,y_mm,pmt_seq\n0,1,2,1952\n", ":2: column pmt_seq: '1952' is no PMT: they are 0 to 1951"),
         ("event,x_mm,y_mm,in_time\n0,1,2,yes\n", ":2: column in_time: 'yes' must be 0 or 1"),
-        ("event,x_mm,y_mm\n0.5,1,2\n", ":2: column event: '0.5' is not a number"),
+        ("event,x_mm,y_mm\n0.5,1,2\n", ":2: column event: '0.5' is not a whole number"),
     ],
 )
 def test_wrong_file_is_named_with_line_and_column(tmp_path: Path, text: str, message: str) -> None:
@@ -76,9 +76,73 @@ def test_rings_follow_the_events_and_may_be_absent(hits: Path) -> None:
     path.write_text("event,particle,ring_x_mm,ring_y_mm,ring_radius_mm,n_hits\n3,e,1,2,180,\n7,mu,,,,\n9,mu,1,2,3,4\n")
     path.write_text(path.read_text().replace("180,\n", "180,12\n"))
     assert events_csv.rings_beside(hits) == path
-    rings = events_csv.read_rings(path, events_csv.read_hits(hits).event_id)
+    rings = events_csv.read_rings(path, events_csv.read_hits(hits))
     assert rings.event_offset.tolist() == [0, 0, 1]
     assert (rings.radius_mm.tolist(), rings.n_hits.tolist()) == ([180], [12])
+
+
+def numbered(*events: int) -> events_csv.HitEvents:
+    """Events of one hit each."""
+    n = len(events)
+    return events_csv.HitEvents(
+        ("event",), np.array(events)[:, None], np.arange(n + 1, dtype=np.uint32), *np.zeros((2, n), np.float32), None,
+        None, np.ones(n, bool),
+    )  # fmt: skip
+
+
+# --- What spreadsheets and other programs write ---------------------------------------------------------------------
+def test_a_byte_order_mark_and_whole_numbers_with_a_point_are_taken(tmp_path: Path) -> None:
+    path = tmp_path / "hits.csv"
+    path.write_text("event,x_mm,y_mm,pmt_seq,in_time\n7.0,1,2,3.0,1.0\n", encoding="utf-8-sig")
+    events = events_csv.read_hits(path)
+    assert events.event_key.tolist() == [[7]]
+    assert events.pmt is not None
+    assert events.pmt.tolist() == [3]
+
+
+def test_run_and_burst_tell_events_of_the_same_number_apart(tmp_path: Path) -> None:
+    path = tmp_path / "some_hits.csv"
+    path.write_text("run,burst,event,x_mm,y_mm\n1,1,7,1,1\n1,2,7,2,2\n1,1,7,3,3\n")
+    events = events_csv.read_hits(path)
+    assert events.event_key.tolist() == [[1, 1, 7], [1, 2, 7]]
+    assert events.x_mm.tolist() == [1, 3, 2]
+    assert events.name(1) == "run 1 burst 2 event 7"
+    rings = tmp_path / "some_rings.csv"
+    rings.write_text("run,burst,event,ring_x_mm,ring_y_mm,ring_radius_mm\n1,2,7,0,0,100\n2,2,7,0,0,150\n")
+    assert events_csv.read_rings(rings, events).event_offset.tolist() == [0, 0, 1]
+    rings.write_text("event,ring_x_mm,ring_y_mm,ring_radius_mm\n7,0,0,100\n")
+    with pytest.raises(InputError, match="there is no column run, burst"):
+        events_csv.read_rings(rings, events)
+
+
+# --- What a ring finder can use -------------------------------------------------------------------------------------
+@pytest.mark.parametrize(("column", "left"), [("", [1, 2, 4]), (",pmt_seq", [1, 2, 3])])
+def test_a_photomultiplier_counts_once_in_an_event(tmp_path: Path, column: str, left: list[float]) -> None:
+    path, pmts = tmp_path / "hits.csv", (",5", ",6", ",7", ",5", ",5")
+    places = ("0,1,1", "0,2,2", "0,1,1", "0,4,4", "1,1,1")
+    if column:
+        places = ("0,1,1", "0,2,2", "0,3,3", "0,4,4", "1,1,1")
+    rows = (place + (pmt if column else "") for place, pmt in zip(places, pmts, strict=True))
+    path.write_text(f"event,x_mm,y_mm{column}\n" + "\n".join(rows) + "\n")
+    events = events_csv.read_hits(path).only_distinct()
+    assert events.x_mm.tolist() == [*left, 1]
+    assert events.event_offset.tolist() == [0, 3, 4]
+
+
+def test_of_too_many_hits_those_nearest_in_time_are_taken(tmp_path: Path) -> None:
+    path = tmp_path / "hits.csv"
+    times = [100, 3, 2, -90, 1]
+    path.write_text("event,x_mm,y_mm,time_ns\n" + "".join(f"0,{i},0,{t}\n" for i, t in enumerate(times)) + "1,9,0,5\n")
+    events = events_csv.read_hits(path)
+    assert events.at_most(3).x_mm.tolist() == [1, 2, 4, 9]
+    assert events.at_most(5).x_mm.tolist() == [0, 1, 2, 3, 4, 9]
+
+
+def test_without_times_nobody_chooses_among_too_many_hits(tmp_path: Path) -> None:
+    path = tmp_path / "hits.csv"
+    path.write_text("event,x_mm,y_mm\n" + "7,1,2\n" * 4)
+    with pytest.raises(InputError, match=r"^event 7: 4 hits, and ring finders take 3 at most\. Give a column time_ns"):
+        events_csv.read_hits(path).at_most(3)
 
 
 WHOLE = (b"event,x_mm,y_mm,pmt_seq,in_time,n_hits,ring_x_mm,ring_y_mm,ring_radius_mm\n"
@@ -96,7 +160,7 @@ def test_whatever_a_file_holds_it_is_read_or_refused(tmp_path: Path, changes: li
         content[at : at + n_lost] = piece
     path = tmp_path / "any_hits.csv"
     path.write_bytes(content)
-    for arguments in ((events_csv.read_hits, path), (events_csv.read_rings, path, np.array([1, 2]))):
+    for arguments in ((events_csv.read_hits, path), (events_csv.read_rings, path, numbered(1, 2))):
         with warnings.catch_warnings():
             warnings.simplefilter("error")
             try:
@@ -122,7 +186,7 @@ def test_events_of_na62(detector_data: DetectorData) -> None:
     np.testing.assert_allclose([events.pmt[0], events.x_mm[0], events.y_mm[0]], truth["first_hit"], rtol=1e-6)
     beside = events_csv.rings_beside(path)
     assert beside is not None
-    rings = events_csv.read_rings(beside, events.event_id)
+    rings = events_csv.read_rings(beside, events)
     assert set(rings.n_rings.tolist()) <= {0, 1}
     assert len(rings) == truth["n_rings"]
     np.testing.assert_allclose([rings.x_mm[0], rings.y_mm[0], rings.radius_mm[0]], truth["first_ring"], rtol=1e-6)

@@ -164,7 +164,7 @@ def test_na62_s_rings_are_mostly_found(detector_data: DetectorData) -> None:
     events = events_csv.read_hits(path).only_in_time()
     beside = events_csv.rings_beside(path)
     assert beside is not None
-    reference = events_csv.read_rings(beside, events.event_id)
+    reference = events_csv.read_rings(beside, events)
     found = anello.rich.find_rings(events.x_mm, events.y_mm, events.event_offset)
     near = physics.agreement(reference, found).near
     print(f"{near.n} of {near.total} rings of NA62, {events.n_events} events")

@@ -14,18 +14,18 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Protocol
 
-from anello.display import Progress
+from anello.display import Item, Progress
 from anello.quantiles import honest, honest_legs
 
 if TYPE_CHECKING:  # what the front ends' process needs no more of than the names
     from anello.config_base import FrontEndsConfig
-    from anello.display import Item
     from anello.events_csv import HitEvents
     from anello.history import Moment
     from anello.notices import Line, Notices
     from anello.origin import Origin
     from anello.record import CounterDict, Record
     from anello.rings import Rings
+    from anello.verdict import Flaw
 
 
 class ChainNode(Protocol):
@@ -81,25 +81,25 @@ class Meter(ABC):
         self._began = self._last_time = time.monotonic()
         self._last: tuple[int, ...] = ()
 
-    def look(self, node: ChainNode, counters: CounterDict) -> Progress:
-        """counters: the node's, as they are now."""
+    def look(self, node: ChainNode, counters: CounterDict, lost: Mapping[str, int] | None = None) -> Progress:
+        """counters: the node's, as they are now. lost: by cause, None where that is not looked at."""
         now = time.monotonic()
         sums = self._sums(counters)
         gained = tuple(new - old for new, old in zip(sums, self._last or (0,) * len(sums), strict=True))
         seconds = max(now - self._last_time, 1e-3)
         self._last, self._last_time = sums, now
         look = Look(node, counters, now - self._began, seconds, sums, gained)
-        return Progress(look.time_s, tuple(self._items(look)))
-
-    def lost(self, counters: CounterDict) -> Mapping[str, int]:
-        """What was not used by now, by cause."""
-        return {}
+        return Progress(look.time_s, (*self._items(look), *([] if lost is None else [_lost(lost)])))
 
     @abstractmethod
     def _sums(self, counters: CounterDict) -> tuple[int, ...]: ...
 
     @abstractmethod
     def _items(self, look: Look) -> Iterator[Item]: ...
+
+
+def _lost(lost: Mapping[str, int]) -> Item:
+    return Item("lost", ", ".join(f"{n:,} {words}" for words, n in lost.items()) or "nothing", bool(lost))
 
 
 class Keeper(Protocol):
@@ -167,6 +167,10 @@ class Chain(ABC):
 
     @abstractmethod
     def meter(self) -> Meter: ...
+
+    @abstractmethod
+    def flaws(self, node: CounterDict, source: CounterDict | None) -> Sequence[Flaw]:
+        """What is wrong by now, of a run that goes on."""
 
     @abstractmethod
     def record(self, end: RunEnd) -> Record: ...

@@ -143,7 +143,13 @@ SUBSCRIBED = (
 
 def total(counters: Counters, prefix: str, name: str) -> int:
     """Of all numbered blocks with this prefix."""
-    return sum(block.get(name, 0) for key, block in counters.items() if key.removeprefix(prefix).isdigit())
+    return sum(block.get(name, 0) for _, block in numbered(counters, prefix))
+
+
+def numbered(counters: Counters, prefix: str) -> list[tuple[int, Mapping[str, int]]]:
+    """(number, block) of the blocks with a number behind the prefix, in the order of the numbers."""
+    found = ((name.removeprefix(prefix), block) for name, block in counters.items() if name.startswith(prefix))
+    return sorted(((int(number), block) for number, block in found if number.isdigit()), key=lambda one: one[0])
 
 
 class Reader:

@@ -48,6 +48,11 @@ class RunKeys(Section):
     display: Literal["auto", "live", "plain", "off"] = Field(
         default="auto", description="Progress while running; auto: live on a terminal, plain lines elsewhere."
     )
+    max_degraded_share: float = Field(
+        default=0.01, ge=0, le=1,
+        description="Share of the events that may be decided with less effort than configured, or without a look, as "
+        "where the machine is too slow: beyond it the run is called degraded, not good.",
+    )  # fmt: skip
     refresh_ms: int = Field(default=500, ge=50, le=60_000, description="Time between two updates of the display, ms.")
 
 

@@ -15,7 +15,7 @@ from anello.ledger import Ledger
 from anello.notices import Notice
 from anello.origin import Origin
 from anello.over_time import Machine
-from anello.verdict import Flaw, Verdict, judged
+from anello.verdict import Flaw, Verdict, judged, proof_flaws
 
 Arrays = Mapping[str, NDArray[Any]]
 CounterDict = dict[str, dict[str, int]]
@@ -68,4 +68,10 @@ class Record(ABC):
 
     def verdict(self) -> Verdict:
         """What is wrong with the run in one line, and its exit code."""
-        return judged(self.ledger(), self.flaws(), interrupted=self.interrupted, ended_badly=self.ended_badly)
+        flaws = [*self.proof(), *self.flaws()]
+        found = judged(self.ledger(), flaws, interrupted=self.interrupted, ended_badly=self.ended_badly)
+        return found.since([(moment.time_s, moment.lost) for moment in self.history])
+
+    def proof(self) -> list[Flaw]:
+        """What is missing as a proof that the run is good."""
+        return proof_flaws(self.node, self.source, interrupted=self.interrupted)

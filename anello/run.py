@@ -30,6 +30,7 @@ from anello.record import Record
 from anello.rings import Rings
 from anello.silence import SilenceWatch
 from anello.source_process import SourceProcess
+from anello.verdict import as_it_stands
 
 DRAIN_TIMEOUT_S = 10.0
 LOG_INTERVAL_S = 10.0
@@ -181,9 +182,10 @@ def _watch(
             counters = node.counters()  # once: of hundreds of boards they are what an idle node costs
             notices.tell_all([*node.notices(), *silence.look(counters)])
             notices.look()
-            progress = meter.look(node, counters)
+            lost = as_it_stands(chain.flaws(counters, source.counters if source else None), balanced=True).lost
+            progress = meter.look(node, counters, lost)
             shown.show(progress)
-            history.look(progress.time_s, node.latency(), meter.lost(counters), _free_buffers())
+            history.look(progress.time_s, node.latency(), lost, _free_buffers())
             if progress.time_s >= next_log_s:
                 next_log_s = progress.time_s + LOG_INTERVAL_S
                 notices.tell(display.line(progress), "detail")

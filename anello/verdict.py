@@ -4,14 +4,35 @@
 Every chain lists its flaws (Record.flaws); line and exit code come from here alone, wherever they are shown.
 """
 
-from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from enum import StrEnum
 from typing import Any
 
 from anello import exit_codes
-from anello.ledger import Ledger
+from anello.ledger import Counters, Ledger, numbered
 
 MOST_IN_LINE = 8
+MOST_NAMED = 3  # places in one line
+
+
+class Word(StrEnum):
+    """What a run is worth, best first. docs/reference/exit-codes.md says when a run is what."""
+
+    GOOD = "good"
+    AS_ORDERED = "good, with the faults that were asked for"
+    DEGRADED = "degraded"
+    INCOMPLETE = "incomplete"
+    LOST = "lost"
+    UNKNOWN = "unknown"
+    WRONG = "wrong"
+
+
+GRAVITY = {word: number for number, word in enumerate(Word)}
+EXIT_CODES = {
+    Word.GOOD: 0, Word.AS_ORDERED: 0, Word.DEGRADED: exit_codes.DEGRADED, Word.INCOMPLETE: exit_codes.INCOMPLETE,
+    Word.LOST: exit_codes.LOST, Word.UNKNOWN: exit_codes.UNKNOWN, Word.WRONG: exit_codes.LEDGER,
+}  # fmt: skip
 
 
 @dataclass(frozen=True)
@@ -19,69 +40,124 @@ class Flaw:
     """One way in which a run delivered less than was made, or otherwise than was asked.
 
     words: after the number, e.g. "fragments late"; n is None where nothing is counted. ordered: by the configuration
-    (faults, drop policies). costs_data: False for flaws that are only reported, such as time that the source skipped.
+    (faults, drop policies). word: what a run is that has this flaw; Word.GOOD where it is only told, such as time that
+    the front ends skipped. where: its boards or nodes. since_s: after the run's start. remedy: what to do.
     """
 
     words: str
     n: int | None = None
     ordered: bool = False
-    costs_data: bool = True
+    word: Word = Word.LOST
+    where: tuple[str, ...] = ()
+    since_s: float | None = None
+    of: int = 0  # how many there are, where that says more
+    remedy: str = ""
 
     @property
     def in_words(self) -> str:
-        return self.words if self.n is None else f"{self.n:,} {self.words}"
+        if self.n is None:
+            return self.words
+        return f"{self.n:,} of {self.of:,} {self.words}" if self.of else f"{self.n:,} {self.words}"
+
+    @property
+    def in_full(self) -> str:
+        """What, how much, where, since when, what to do."""
+        more = len(self.where) - MOST_NAMED
+        where = ", ".join(self.where[:MOST_NAMED]) + (f" and {more} more" if more > 0 else "")
+        since = "" if self.since_s is None else f"since {self.since_s:.1f} s"
+        told = ", ".join(part for part in (where, since) if part)
+        return self.in_words + (f" ({told})" if told else "") + (f": {self.remedy}" if self.remedy else "")
+
+    @property
+    def counts(self) -> Word:
+        """What it makes of a run."""
+        return Word.AS_ORDERED if self.ordered and self.word is not Word.GOOD else self.word
+
+    def as_dict(self) -> dict[str, Any]:
+        return {
+            "words": self.words, "n": self.n, "ordered": self.ordered, "word": self.word.value,
+            "where": list(self.where), "since_s": self.since_s, "remedy": self.remedy,
+        }  # fmt: skip
 
 
 @dataclass(frozen=True)
 class Verdict:
-    """ended_badly: why the run could not be led to its end, e.g. that the front ends were killed."""
+    """flaws: the gravest first. ended_badly: why the run could not be led to its end, e.g. that the front ends were
+    killed."""
 
     flaws: tuple[Flaw, ...]
     balanced: bool
     interrupted: bool = False
     ended_badly: str = ""
+    goes_on: bool = False
+
+    @property
+    def word(self) -> Word:
+        """The worst that applies."""
+        found = [flaw.counts for flaw in self.flaws]
+        found += [Word.UNKNOWN] if self.ended_badly else []
+        found += [] if self.balanced else [Word.WRONG]
+        return max(found, key=GRAVITY.__getitem__, default=Word.GOOD)
 
     @property
     def is_whole(self) -> bool:
-        """Nothing is wrong, and nothing was left out."""
-        return self.balanced and not self.flaws and not self.interrupted and not self.ended_badly
+        """Nothing is wrong, nothing was left out, and there is nothing to be told."""
+        return self.word is Word.GOOD and not self.flaws and not self.interrupted
 
     @property
     def is_as_ordered(self) -> bool:
         """Nothing is wrong but what the configuration wanted so."""
-        return self.balanced and not self.ended_badly and all(flaw.ordered for flaw in self.flaws)
+        return self.word in (Word.GOOD, Word.AS_ORDERED)
 
     @property
     def line(self) -> str:
         """For people."""
         wrong = [self.ended_badly] if self.ended_badly else []
         wrong += [] if self.balanced else ["the ledger does not balance"]
-        wrong += _listed([flaw for flaw in self.flaws if not flaw.ordered])
-        ordered = _listed([flaw for flaw in self.flaws if flaw.ordered])
-        said = "problems: " + "; ".join(wrong) if wrong else "all data was delivered"
-        said += "; stopped as ordered" if self.interrupted else ""
-        return said + ("; as configured: " + ", ".join(ordered) if ordered else "")
+        wrong += _listed([flaw for flaw in self.flaws if flaw.counts not in (Word.GOOD, Word.AS_ORDERED)])
+        ordered = _listed([flaw for flaw in self.flaws if flaw.counts is Word.AS_ORDERED])
+        told = _listed([flaw for flaw in self.flaws if flaw.counts is Word.GOOD])
+        said = [f"{self.word}: {'; '.join(wrong)}"] if wrong else [f"good: {self._whole}"]
+        if ordered:
+            said = [*said, f"as configured: {', '.join(ordered)}"] if wrong else [f"{self.word}: {', '.join(ordered)}"]
+        return "; ".join([*said, *told, *(["stopped as ordered"] if self.interrupted else [])])
+
+    def since(self, history: Sequence[tuple[float, Mapping[str, int]]]) -> "Verdict":
+        """Each flaw with the time at which it was first seen. history: time since the start, s, and what was lost by
+        then, by the flaws' words."""
+        first: dict[str, float] = {}
+        for time_s, lost in reversed(history):
+            first |= dict.fromkeys((words for words, n in lost.items() if n), time_s)
+        return replace(self, flaws=tuple(replace(flaw, since_s=first.get(flaw.words)) for flaw in self.flaws))
+
+    @property
+    def lost(self) -> dict[str, int]:
+        """What makes the run other than good and was not asked for, by cause; what is not counted is 1."""
+        return {flaw.words: flaw.n or 1 for flaw in self.flaws if GRAVITY[flaw.counts] > GRAVITY[Word.AS_ORDERED]}
+
+    @property
+    def _whole(self) -> str:
+        return "nothing is lost by now" if self.goes_on else "all data was delivered"
 
     @property
     def exit_code(self) -> int:
-        if self.ended_badly:
+        """A stop that was ordered is no failure."""
+        if self.ended_badly and self.word is Word.UNKNOWN:
             return exit_codes.FAILED
-        if not self.balanced:
-            return exit_codes.LEDGER
-        if any(flaw.costs_data and not flaw.ordered for flaw in self.flaws):
-            return exit_codes.LOST
-        return 0  # also where the run was stopped as ordered
+        return EXIT_CODES[self.word]
 
     def as_dict(self) -> dict[str, Any]:
-        flaws = [
-            {"words": one.words, "n": one.n, "ordered": one.ordered, "costs_data": one.costs_data} for one in self.flaws
-        ]
-        return {"line": self.line, "whole": self.is_whole, "exit_code": self.exit_code, "flaws": flaws}
+        return {
+            "word": self.word.value, "line": self.line, "whole": self.is_whole, "exit_code": self.exit_code,
+            "flaws": [flaw.as_dict() for flaw in self.flaws],
+        }  # fmt: skip
 
 
 def _listed(flaws: Sequence[Flaw]) -> list[str]:
+    """The gravest one with all that is known of it."""
     more = len(flaws) - MOST_IN_LINE
-    return [flaw.in_words for flaw in flaws[:MOST_IN_LINE]] + ([f"and {more} more"] if more > 0 else [])
+    listed = [flaw.in_words if index else flaw.in_full for index, flaw in enumerate(flaws[:MOST_IN_LINE])]
+    return listed + ([f"and {more} more"] if more > 0 else [])
 
 
 def judged(ledger: Ledger, flaws: Iterable[Flaw], *, interrupted: bool, ended_badly: str = "") -> Verdict:
@@ -89,17 +165,35 @@ def judged(ledger: Ledger, flaws: Iterable[Flaw], *, interrupted: bool, ended_ba
     return Verdict(_summed([*losses_of(ledger), *flaws]), ledger.balanced, interrupted, ended_badly)
 
 
+def as_it_stands(flaws: Iterable[Flaw], *, balanced: bool) -> Verdict:
+    """Of a run that goes on."""
+    return Verdict(_summed(flaws), balanced, goes_on=True)
+
+
 def losses_of(ledger: Ledger) -> list[Flaw]:
-    return [Flaw(f"{loss.level} {loss.words}", loss.n, ordered=loss.ordered) for loss in ledger.losses if loss.n]
+    return [
+        Flaw(f"{loss.level} {loss.words}", loss.n, ordered=loss.ordered, where=(loss.where,) if loss.where else ())
+        for loss in ledger.losses if loss.n
+    ]  # fmt: skip
 
 
 def _summed(flaws: Iterable[Flaw]) -> tuple[Flaw, ...]:
-    by_words: dict[tuple[str, bool, bool], int | None] = {}
+    """The gravest first."""
+    by_words: dict[tuple[str, bool, Word], Flaw] = {}
     for flaw in flaws:
-        key = (flaw.words, flaw.ordered, flaw.costs_data)
-        before = by_words.get(key)
-        by_words[key] = flaw.n if before is None else before + (flaw.n or 0)
-    return tuple(Flaw(words, n, ordered, costs) for (words, ordered, costs), n in by_words.items() if n != 0)
+        key = (flaw.words, flaw.ordered, flaw.word)
+        by_words[key] = _together(by_words[key], flaw) if key in by_words else flaw
+    found = (flaw for flaw in by_words.values() if flaw.n != 0)
+    return tuple(sorted(found, key=lambda flaw: -GRAVITY[flaw.counts]))
+
+
+def _together(one: Flaw, other: Flaw) -> Flaw:
+    n = one.n if other.n is None else (one.n or 0) + other.n
+    since = [at for at in (one.since_s, other.since_s) if at is not None]
+    where = tuple(dict.fromkeys((*one.where, *other.where)))
+    return replace(
+        one, n=n, where=where, since_s=min(since, default=None), remedy=one.remedy or other.remedy
+    )  # fmt: skip
 
 
 # --- Of every chain -----------------------------------------------------------------------------------------------
@@ -110,7 +204,47 @@ def source_flaws(source: Mapping[str, Mapping[str, int]] | None, asked_s: float 
         return []
     of = f" of {asked_s:.3g} s" if asked_s else ""
     words = f"not at rate: the front ends were too slow, they reset their clock by {forgone_s:.2g} s{of}"
-    return [Flaw(words, costs_data=False)]
+    return [Flaw(words, word=Word.GOOD)]
+
+
+ENDED = 2  # build.board<b>.state
+
+
+def proof_flaws(node: Counters, source: Counters | None, *, interrupted: bool) -> list[Flaw]:
+    """What is missing as a proof that a run is good: that something came, and that the end of each board came, if
+    nobody stopped the node before."""
+    if not n_came(node):
+        remedy = "see what is sent here (anello dump PORT) and what this host lets in (anello doctor)"
+        return [Flaw("nothing came", word=Word.UNKNOWN, remedy=remedy)]
+    return [] if interrupted else list(_boards_without_end(node, source or {}))
+
+
+def n_came(node: Counters) -> int:
+    """Datagrams, or frames where the card takes them."""
+    received = sum(values.get("datagrams", 0) for block, values in node.items() if block.startswith("receive."))
+    return received or node.get("nanet", {}).get("frames", 0)
+
+
+def _boards_without_end(node: Counters, source: Counters) -> Iterator[Flaw]:
+    """Of boards that sent something. One that plays dead has no end, as was asked for."""
+    by_order: dict[bool, list[str]] = {}
+    for number, block in numbered(node, "build.board"):
+        sent = node.get(f"receive.board{number}", {}).get("packets", 0) or block.get("placed", 0)
+        if sent and block.get("state", ENDED) != ENDED:
+            plays_dead = bool(source.get(f"source.board{number}", {}).get("packets_dead_board"))
+            by_order.setdefault(plays_dead, []).append(f"board {number}")
+    remedy = "see whether they were switched off, or their last packets were lost"
+    for ordered, boards in by_order.items():
+        yield Flaw("boards whose end never came", len(boards), ordered, Word.UNKNOWN, tuple(boards), remedy=remedy)
+
+
+def effort_flaws(n_decided: int, with_less: Mapping[str, int], most_share: float) -> list[Flaw]:
+    """Events that were decided with less effort than configured, by how: more than most_share of all makes the run
+    degraded."""
+    is_degraded = sum(with_less.values()) > most_share * n_decided
+    word = Word.DEGRADED if is_degraded else Word.GOOD
+    remedy = "give the node more cores, send less, or let it take longer: trigger.deadline_us" if is_degraded else ""
+    return [Flaw(words, n, word=word, of=n_decided, remedy=remedy) for words, n in with_less.items() if n]
 
 
 DROP_POLICIES = ("drop_new", "overwrite_oldest")  # of receive.policy
@@ -124,7 +258,8 @@ def is_reordered(source: Mapping[str, Mapping[str, int]] | None) -> bool:
 def incomplete_flaws(n: int, ledger: Ledger, others: Iterable[Flaw]) -> list[Flaw]:
     """n events without a board's fragment: as configured if only configured losses can have caused them."""
     losses = [flaw for flaw in (*losses_of(ledger), *others) if flaw.n]
-    return [Flaw("events incomplete", n, ordered=bool(losses) and all(one.ordered for one in losses))] if n else []
+    ordered = bool(losses) and all(one.ordered for one in losses)
+    return [Flaw("events incomplete", n, ordered, Word.INCOMPLETE)] if n else []
 
 
 PUBLISH_FLAWS = {  # counter -> words, whether the configuration orders it

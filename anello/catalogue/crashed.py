@@ -15,6 +15,7 @@ from anello.control.live import PlainView, view_of_text
 from anello.counter_pages import Page
 from anello.errors import ConfigError, EngineMissingError
 from anello.record import CounterDict
+from anello.verdict import Word
 
 COLUMNS = ("host", "boot", "number_space", "process", "process_start")
 
@@ -54,7 +55,7 @@ def _end(row: Row, page: Page | None, configuration: str) -> End:
         with suppress(ConfigError, OSError):
             return _last_said(page, row["chain"], f"crashed: {words}; what its counters last said is here",
                               configuration)  # fmt: skip
-    return End(RunState.CRASHED, verdict=f"crashed: {words}, and its counters are gone, too")
+    return End(RunState.CRASHED, verdict=f"crashed: {words}, and its counters are gone, too", word=Word.UNKNOWN)
 
 
 def _last_said(page: Page, chain: str, verdict: str, configuration: str) -> End:
@@ -62,7 +63,7 @@ def _last_said(page: Page, chain: str, verdict: str, configuration: str) -> End:
     leg = _judging(chain, latency)
     judging = latency.get(leg or "", {})
     return End(
-        RunState.CRASHED, verdict=verdict, counters={"node": counters},
+        RunState.CRASHED, verdict=verdict, word=Word.UNKNOWN, counters={"node": counters},
         events=_events(configuration, counters), bytes=bytes_in(counters), leg=leg,
         p50_ns=judging.get("p50_ns"), p999_ns=judging.get("p999_ns"), ended_ns=page.header.heartbeat_ns or None,
         latency={name: histogram(stage) for name, stage in latency.items()},

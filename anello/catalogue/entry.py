@@ -21,6 +21,7 @@ from anello.notices import Notice
 from anello.origin import Origin, node_page
 from anello.record import Record
 from anello.run_directory import has_control_room
+from anello.verdict import Word
 
 BEGIN_S, WHILE_RUNNING_S, END_S = 2.0, 0.1, 5.0  # the longest waits for other processes
 MOST_WAITING = 1000  # notices that could not be entered yet
@@ -102,7 +103,7 @@ class Entry:
         if self._is_over:
             return
         if isinstance(error, KeyboardInterrupt):
-            end = End(RunState.ABORTED, exit_code=INTERRUPTED, verdict="stopped at once by the user")
+            end = End(RunState.ABORTED, exit_code=INTERRUPTED, verdict="stopped at once by the user", word=Word.UNKNOWN)
         else:
             end = _end_by(error)
         self._enter_end(end)
@@ -152,4 +153,4 @@ def _end_by(error: BaseException) -> End:
     known = exit_codes.of(error)
     code = FAILED if known is None else known
     state = RunState.ABORTED if code in (0, INTERRUPTED) else RunState.FAILED  # it was not wanted
-    return End(state, exit_code=code, verdict=in_words(error))
+    return End(state, exit_code=code, verdict=in_words(error), word=Word.UNKNOWN)

@@ -8,22 +8,24 @@ from anello.catalogue.end import Counters, End, Leg, Loss, RunState
 from anello.exit_codes import FAILED
 from anello.record import CounterDict, Record
 from anello.registry import presentation_of
+from anello.verdict import Word
 
 
 def end_of(record: Record, exit_code: int, *, aborted: bool = False) -> End:
     """exit_code: of the command."""
     verdict, presentation = record.verdict(), presentation_of(record)
     results = presentation.results()
-    losses = [Loss(flaw.words, flaw.n, flaw.ordered) for flaw in verdict.flaws if flaw.costs_data and flaw.n]
+    losses = [Loss(flaw.words, flaw.n or 1, flaw.ordered) for flaw in verdict.flaws if flaw.word is not Word.GOOD]
     leg = judging_leg(record, presentation.legs)
     statistics = record.latency.get(leg or "", {})
     rates = results["rates"]
     return End(
         state=RunState.ABORTED if aborted else RunState.FAILED if exit_code == FAILED else RunState.ENDED,
         exit_code=exit_code, balanced=verdict.balanced, events=int(rates["events"]),
-        lost=sum(loss.n for loss in losses if not loss.ordered), bytes=bytes_in(record.node),
+        lost=sum(verdict.lost.values()), bytes=bytes_in(record.node),
         seconds=float(rates.get("seconds", rates.get("beam_s", record.wall_s))),
         leg=leg, p50_ns=statistics.get("p50_ns"), p999_ns=statistics.get("p999_ns"), verdict=verdict.line,
+        word=verdict.word.value,
         quality_found=results.get("quality"), losses=losses,
         latency={name: histogram(stage) for name, stage in record.latency.items()},
         counters=_counters(record),

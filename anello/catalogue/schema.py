@@ -70,7 +70,9 @@ CREATE TABLE log(
 CREATE INDEX log_run ON log(run);
 """
 
-MIGRATIONS = (RUNS, CONTROL)  # the first makes version 1, and so on; what was published is never changed
+VERDICT = "ALTER TABLE run ADD COLUMN word TEXT;"  # of the verdict
+
+MIGRATIONS = (RUNS, CONTROL, VERDICT)  # the first makes version 1, and so on; what was published is never changed
 VERSION = len(MIGRATIONS)
 
 

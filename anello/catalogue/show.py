@@ -13,9 +13,13 @@ from anello.catalogue.end import RunState
 from anello.notices import Notice
 from anello.origin import iso
 from anello.report import plain_table
+from anello.verdict import Word
 
 GAP = 3  # letters between two columns
 STYLES = {RunState.FAILED: "red", RunState.CRASHED: "red", RunState.ABORTED: "yellow", RunState.RUNNING: "green"}
+
+
+SHORT = {Word.AS_ORDERED: "as ordered"}
 
 
 class Column(NamedTuple):
@@ -30,7 +34,8 @@ class Column(NamedTuple):
 COLUMNS = (
     Column("run", "number", 0), Column("name", "name", 4, True), Column("chain", "chain", 7, True),
     Column("began", "began", 1, True), Column("lasted", "lasted", 5), Column("state", "state", 0, True),
-    Column("quality", "quality", 2, True), Column("events/s", "rate", 3), Column("lost", "lost", 2),
+    Column("verdict", "word", 0, True),
+    Column("quality", "quality", 3, True), Column("events/s", "rate", 3), Column("lost", "lost", 2),
     Column("p99.9", "p999", 3), Column("notices", "notices", 6), Column("comment", "comment", 8, True),
 )  # fmt: skip
 
@@ -59,6 +64,7 @@ def fitting(columns: Sequence[Column], cells: Sequence[Mapping[str, str]], width
 def _cells(run: Row) -> dict[str, str]:
     return {
         "number": str(run["number"]), "name": run["name"], "chain": run["chain"],
+        "word": SHORT.get(run["word"], run["word"] or ""),
         "began": at(run["started_ns"]), "lasted": lasted(run), "state": run["state"],
         "quality": "" if run["quality"] == "unknown" else run["quality"], "rate": number(run["rate_hz"]),
         "lost": number(run["lost"]), "p999": milliseconds(run["p999_ns"]),

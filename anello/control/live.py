@@ -3,7 +3,7 @@
 own; the rest of the control room knows only what is here."""
 
 import tomllib
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Protocol
 
@@ -11,6 +11,7 @@ from anello.config import Config, load
 from anello.counter_pages import Event
 from anello.errors import ConfigError
 from anello.ledger import Counters, Ledger, total
+from anello.verdict import Flaw
 
 LIVE, SILENT, ENDED, WAITING = "live", "silent", "ended", "waiting"  # of a board
 STATES = (LIVE, SILENT, ENDED, WAITING)
@@ -77,8 +78,8 @@ class View(Protocol):
 
     def flow(self, node: Counters) -> Flow: ...
     def stages(self, node: Counters) -> Sequence[Stage]: ...
-    def lost(self, node: Counters) -> Mapping[str, int]:
-        """In the whole node, by cause, in words."""
+    def flaws(self, node: Counters, source: Counters | None) -> Sequence[Flaw]:
+        """What is wrong by now. Where that is not counted by number before the end, by gaps in the numbers."""
 
     def ledger(self, node: Counters, source: Counters | None) -> Ledger: ...
     def boards(self, node: Counters) -> Sequence[Board]: ...
@@ -109,8 +110,8 @@ class PlainView:
         lost = {"dropped by the kernel": total(node, "receive.port", "kernel_dropped")}
         return [Stage("receive", "datagrams → packets", came, "datagrams", self.flow(node).built, "packets", lost)]
 
-    def lost(self, node: Counters) -> Mapping[str, int]:
-        return {words: n for stage in self.stages(node) for words, n in stage.lost.items() if n}
+    def flaws(self, node: Counters, source: Counters | None) -> Sequence[Flaw]:
+        return [Flaw(words, n) for stage in self.stages(node) for words, n in stage.lost.items() if n]
 
     def ledger(self, node: Counters, source: Counters | None) -> Ledger:
         return Ledger(())
@@ -145,9 +146,3 @@ def view_of_text(configuration: str) -> View:
             "the run's configuration", "must be TOML", str(error), "Look at it: anello runs configs"
         ) from error
     return view_of(load(None, values=values))
-
-
-def numbered(node: Counters, prefix: str) -> Iterator[tuple[int, Mapping[str, int]]]:
-    """(number, block) of the blocks with a number behind the prefix, in the order of the numbers."""
-    found = ((name.removeprefix(prefix), block) for name, block in node.items() if name.startswith(prefix))
-    yield from sorted(((int(number), block) for number, block in found if number.isdigit()), key=lambda one: one[0])

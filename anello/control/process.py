@@ -16,11 +16,10 @@ from pathlib import Path
 from typing import Any
 
 from anello.control.managed import SOCKET, ManagedRun, NoAnswerError
-from anello.exit_codes import LEDGER, LOST
+from anello.exit_codes import OF_A_RUN
 
 CONSOLE = "console.log"  # what the run prints
 ORDERED = "control.json"  # what was ordered
-IN_ORDER = (0, LEDGER, LOST)
 LAST_WORDS = 4000  # bytes of the console that are looked at for a cause
 
 
@@ -131,7 +130,7 @@ class RunProcess:
     def ended_in_order(self) -> bool:
         """Once it has ended: whatever it found, it came to its end."""
         code = self.exit_code()
-        return (self.directory / "summary.json").exists() if code is None else code in IN_ORDER
+        return (self.directory / "summary.json").exists() if code is None else code in OF_A_RUN
 
     def last_words(self) -> str:
         """The last line that it printed."""

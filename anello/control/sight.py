@@ -6,7 +6,7 @@ import shutil
 import threading
 import time
 from collections import deque
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -14,11 +14,12 @@ from typing import Any, NamedTuple
 from anello.config import load
 from anello.control.balance import Balance, LiveLedger
 from anello.control.farm_copy import Seen, together
-from anello.control.live import SILENT, Flow, PlainView, View, view_of
+from anello.control.live import SILENT, Board, Flow, PlainView, View, view_of
 from anello.control.operator import Status
 from anello.control.page_copy import PageCopy, copy_of
 from anello.control.states import State
 from anello.errors import ConfigError, EngineMissingError
+from anello.verdict import Flaw, Verdict, Word, as_it_stands
 
 INTERVAL_S = 0.5
 MOST_SHARE, LONGEST_S = 0.03, 1.5
@@ -37,9 +38,14 @@ class Look:
     members: tuple[Seen, ...] = ()  # of a farm
     source: PageCopy | None = None
     flow: Flow | None = None
-    lost: Mapping[str, int] = field(default_factory=dict)
+    verdict: Verdict | None = None  # as the run stands by now
     balance: Balance = field(default_factory=lambda: Balance(()))
     rates: Mapping[str, float] = field(default_factory=dict)
+
+    @property
+    def lost(self) -> Mapping[str, int]:
+        """By cause, in words."""
+        return self.verdict.lost if self.verdict else {}
 
     @property
     def n_lost(self) -> int:
@@ -180,8 +186,9 @@ class Sight:
             self._ledger, self._run = LiveLedger(), (status.node_page, status.run or 0)
         sent = look.source.counters if look.source else None
         balance = self._ledger.look(view.ledger(node.counters, sent), look.t_ns * 1e-9)
-        flow, lost = view.flow(node.counters), view.lost(node.counters)
-        seen = replace(look, view=view, flow=flow, lost=lost, balance=balance)
+        flaws = [*view.flaws(node.counters, sent), *_silent(view.boards(node.counters)), *_gone(look.members)]
+        verdict = as_it_stands(flaws, balanced=not balance.off)
+        seen = replace(look, view=view, flow=view.flow(node.counters), verdict=verdict, balance=balance)
         return replace(seen, rates=rates_between(self._last, seen))
 
     def _view(self, status: Status) -> View:
@@ -189,6 +196,17 @@ class Sight:
         if self._config is None or self._config[0] != key:
             self._config = key, self._make_view(status)
         return self._config[1]
+
+
+def _silent(boards: Sequence[Board]) -> Iterator[Flaw]:
+    if silent := tuple(f"board {board.number}" for board in boards if board.state == SILENT):
+        remedy = "look at its power and its cable; anello dump PORT shows what comes"
+        yield Flaw("boards are silent", len(silent), word=Word.INCOMPLETE, where=silent, remedy=remedy)
+
+
+def _gone(members: Sequence[Seen]) -> Iterator[Flaw]:
+    if gone := tuple(f"node {one.member.rank}" for one in members if one.state == SILENT):
+        yield Flaw("nodes are gone", len(gone), where=gone, remedy="the log of each says why")
 
 
 def pause_s(interval_s: float, cost_s: float) -> float:

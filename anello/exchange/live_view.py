@@ -15,6 +15,7 @@ from anello.exchange.node_record import NodeRecord
 from anello.exchange.record import LEGS, WHOLE_WAY, add_up, together
 from anello.ledger import Counters, Ledger
 from anello.record import CounterDict
+from anello.verdict import Flaw
 
 BEFORE = ("receive", "build", "generator")  # stages before the exchange
 LOST_WITH_BUILDER = {"meps_lost_with_builder": "lost with their builder"}
@@ -70,13 +71,14 @@ class ExchangeLive:
             yield Stage("store", "packets → files", taken, "packets", _sum(node, "mep_store", "meps_written"),
                         "packets", _named(node, "mep_store", {"meps_lost": "not written"}))  # fmt: skip
 
-    def lost(self, node: Counters) -> Mapping[str, int]:
+    def flaws(self, node: Counters, source: Counters | None) -> Sequence[Flaw]:
         """As the run's record will have it, but for what only nodes that have ended can tell."""
         records = [self._record(rank, blocks, node) for rank, blocks in of_nodes(node).items()]
         farm = together(self._config, records, n_nodes=len(records), absent={})
         counted = (*causes.of_exchange(farm), *causes.of_nodes(farm))
         with_builder = {f"packets {words}": n for words, n in _named(node, "manager", LOST_WITH_BUILDER).items()}
-        return {cause.words: cause.n for cause in counted if not cause.ordered} | with_builder
+        return [*(Flaw(cause.words, cause.n, cause.ordered) for cause in counted),
+                *(Flaw(words, n) for words, n in with_builder.items())]  # fmt: skip
 
     def _record(self, rank: int, blocks: Counters, node: Counters) -> NodeRecord:
         roles = self._roles(node)[rank]

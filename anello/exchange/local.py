@@ -27,12 +27,12 @@ from anello.exchange.keys import Keys
 from anello.exchange.placement import n_on_the_way
 from anello.exchange.rendezvous import Pace
 from anello.exchange.server import RendezvousServer
-from anello.exit_codes import INTERRUPTED, LEDGER, LOST
+from anello.exit_codes import INTERRUPTED, OF_A_RUN
 from anello.interruption import Interruption
 
 POLL_S = 0.05
 STOP_TIMEOUT_S = 60.0
-ENDED_IN_ORDER = (0, LEDGER, LOST, INTERRUPTED)  # exit codes that tell of the run, not of a node's end
+ENDED_IN_ORDER = (*OF_A_RUN, INTERRUPTED)  # exit codes that tell of the run, not of a node's end
 
 
 @dataclass(frozen=True)

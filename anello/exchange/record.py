@@ -13,7 +13,7 @@ from anello.exchange.node_record import NodeRecord
 from anello.ledger import Ledger
 from anello.leg import merged
 from anello.record import CounterDict, Record
-from anello.verdict import Flaw
+from anello.verdict import Flaw, Word
 
 WHOLE_WAY = "ready_to_built"
 LEGS = {"first_to_built": "first part come → packet built", WHOLE_WAY: "part ready → packet built"}
@@ -46,6 +46,10 @@ class ExchangeRecord(Record):
 
     def node_counters(self) -> list[NodeCounters]:
         return [NodeCounters(node.rank, node.roles, node.counters, node.has_left, node.account) for node in self.nodes]
+
+    def proof(self) -> list[Flaw]:
+        n_built = self.total("builder", "meps_complete") + self.total("builder", "meps_incomplete")
+        return [] if n_built else [Flaw("nothing was built", word=Word.UNKNOWN)]
 
     def flaws(self) -> list[Flaw]:
         return flaws(self)

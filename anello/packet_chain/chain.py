@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Such a chain, as the command line leads it. A detector derives from PacketChain."""
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -13,10 +13,11 @@ from anello.events_csv import HitEvents
 from anello.ledger import Reader, Row, total
 from anello.origin import Origin, node_values
 from anello.packet_chain.config import PacketConfig
-from anello.packet_chain.ledger import losses
+from anello.packet_chain.ledger import flaws
 from anello.packet_chain.record import PacketRecord
 from anello.record import CounterDict
 from anello.source_process import need_ports, page_values
+from anello.verdict import Flaw
 
 MEAN_INTERVALS = 20.0  # between two packets
 
@@ -61,6 +62,9 @@ class PacketChain(Chain):
     def longest_pause_s(self) -> float:
         return MEAN_INTERVALS / self._config.boards.rate_hz
 
+    def flaws(self, node: CounterDict, source: CounterDict | None) -> Sequence[Flaw]:
+        return flaws(node, source, self._config.run.duration_s)
+
     def record(self, end: RunEnd) -> PacketRecord:
         node: Any = end.node
         return PacketRecord(
@@ -77,9 +81,6 @@ class NothingKept:
 
 class PacketMeter(Meter):
     """Packets of a running node."""
-
-    def lost(self, counters: CounterDict) -> Mapping[str, int]:
-        return losses(counters)
 
     def _sums(self, counters: CounterDict) -> tuple[int, ...]:
         return total(counters, "receive.port", "bytes"), total(counters, "receive.board", "used")

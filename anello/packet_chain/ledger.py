@@ -6,7 +6,7 @@ from typing import Any
 
 from anello.identity import CAUSES, ORDERED, Came, Made, Matched, matched, size
 from anello.ledger import Counters, Ledger, Loss, Part, Reader, Row, dropped_datagrams, total
-from anello.verdict import Flaw, source_flaws
+from anello.verdict import Flaw, Word, source_flaws
 
 FATES = {  # PacketCounter -> words
     "used": "used", "duplicates": "duplicate", "strays": "far from the board's number", "strangers": "of strangers",
@@ -106,7 +106,12 @@ def flaws(node: Counters, source: Counters | None, duration_s: float) -> list[Fl
     duplicated = total(source or {}, "source.board", "packets_duplicated_injected") > 0
     ordered = {"duplicate": duplicated}
     found = [
-        Flaw(f"packets {words}", n, ordered.get(words, False), costs_data=words not in ("duplicate", "of strangers"))
+        Flaw(
+            f"packets {words}",
+            n,
+            ordered.get(words, False),
+            Word.GOOD if words in ("duplicate", "of strangers") else Word.LOST,
+        )
         for words, n in losses(node).items()
     ]
     disowned = total(node, "receive.board", "disowned")

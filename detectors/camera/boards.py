@@ -1,26 +1,11 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Numbered blocks of counters, and the condition of boards by counters and states."""
+"""The condition of boards by counters and states."""
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 
-from anello.ledger import Counters
+from anello.ledger import Counters, numbered
 
 SILENT = 1  # build.board<b>.state
-
-
-def total(node: Counters, prefix: str, name: str) -> int:
-    """The sum of a counter over the blocks with a number behind the prefix, e.g. all of receive.port<p>."""
-    return sum(block.get(name, 0) for _, block in _blocks(node, prefix))
-
-
-def numbered(node: Counters, prefix: str) -> Iterator[tuple[int, Mapping[str, int]]]:
-    """(number, block) of the blocks with a number behind the prefix, in the order of the numbers."""
-    yield from sorted(_blocks(node, prefix), key=lambda one: one[0])
-
-
-def _blocks(node: Counters, prefix: str) -> Iterator[tuple[int, Mapping[str, int]]]:
-    found = ((name.removeprefix(prefix), block) for name, block in node.items() if name.startswith(prefix))
-    return ((int(number), block) for number, block in found if number.isdigit())
 
 
 def silent_boards(node: Counters) -> list[int]:

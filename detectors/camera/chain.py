@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """The camera chain, as the command line leads it."""
 
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -8,12 +9,15 @@ from anello.chains import Chain, RunEnd
 from anello.errors import ConfigError, engine_errors
 from anello.events_csv import HitEvents
 from anello.origin import Origin, node_values
+from anello.record import CounterDict
 from anello.source_process import need_ports, page_values
+from anello.verdict import Flaw
 
 from .boards import telling_states
 from .config import CameraConfig
 from .cta import r1_files
 from .engine import Node, Source, engine
+from .losses import flaws_by_now
 from .progress import CameraMeter
 from .record import CameraKeeper, CameraRecord
 
@@ -65,6 +69,9 @@ class CameraChain(Chain):
 
     def longest_pause_s(self) -> float:
         return MEAN_INTERVALS / self._config.camera_source.rate_hz
+
+    def flaws(self, node: CounterDict, source: CounterDict | None) -> Sequence[Flaw]:
+        return flaws_by_now(node, source, self._config)
 
     def record(self, end: RunEnd) -> CameraRecord:
         camera = self._config.camera

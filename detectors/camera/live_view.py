@@ -8,14 +8,14 @@ import numpy as np
 
 from anello.control.live import ENDED, LIVE, SILENT, WAITING, Board, Flow, Found, Stage
 from anello.counter_pages import Event
-from anello.ledger import Counters, Ledger
+from anello.ledger import Counters, Ledger, numbered, total
+from anello.verdict import Flaw
 
 from . import last_event
-from .boards import numbered, total
 from .config import CameraConfig
 from .engine import engine
 from .ledger import build_camera_ledger
-from .losses import LOSSES, NODE_LOSSES, losses, never_came, node_losses
+from .losses import LOSSES, NODE_LOSSES, flaws_by_now
 from .record import LEGS
 
 BOARD_STATES = (LIVE, SILENT, ENDED)  # build.board<b>.state
@@ -29,6 +29,7 @@ class CameraLive:
     """What anello.control.live.View asks for."""
 
     def __init__(self, config: CameraConfig) -> None:
+        self._config = config
         self._groups = config.boards_by_group()
         camera = config.camera
         self._positions = engine().positions(camera.boards, camera.pixels_per_board, camera.pixels_path)
@@ -61,8 +62,8 @@ class CameraLive:
               if "camera_store" in node else []),
         ]  # fmt: skip
 
-    def lost(self, node: Counters) -> Mapping[str, int]:
-        return losses(node) | never_came(node) | node_losses(node)
+    def flaws(self, node: Counters, source: Counters | None) -> Sequence[Flaw]:
+        return flaws_by_now(node, source, self._config)
 
     def ledger(self, node: Counters, source: Counters | None) -> Ledger:
         """Sums of all boards; a board's own rows would be thousands."""

@@ -1,10 +1,22 @@
 # SPDX-License-Identifier: Apache-2.0
 """What a run of the camera chain lost, by cause, from its counters."""
 
-from anello.ledger import Counters, Ledger
-from anello.verdict import DROP_POLICIES, Flaw, incomplete_flaws, is_reordered, publish_flaws, source_flaws
+from collections.abc import Iterator
 
-from .boards import numbered, silent_boards, total
+from anello.identity import COUNTED, ORDERED
+from anello.ledger import Counters, Ledger, Loss, numbered, total
+from anello.verdict import (
+    DROP_POLICIES,
+    Flaw,
+    Word,
+    incomplete_flaws,
+    is_reordered,
+    losses_of,
+    publish_flaws,
+    source_flaws,
+)
+
+from .boards import silent_boards
 from .config import CameraConfig
 
 MAX_NAMED_BOARDS = 8
@@ -39,6 +51,24 @@ def never_came(node: Counters) -> dict[str, int]:
     return {"never came": lost} if lost else {}
 
 
+def flaws_by_now(node: Counters, source: Counters | None, config: CameraConfig) -> list[Flaw]:
+    """Of a run that goes on."""
+    gaps = Ledger((), losses=tuple(_losses_by_now(node, source)))
+    return [*losses_of(gaps), *flaws(node, source, config, gaps)]
+
+
+def _losses_by_now(node: Counters, source: Counters | None) -> Iterator[Loss]:
+    """Gaps in the boards' numbers, without what the front ends withheld."""
+    for board, block in numbered(node, "build.board"):
+        gaps, sent = block.get("lost", 0), (source or {}).get(f"source.board{board}", {})
+        for cause, name in COUNTED.items():
+            if seen := min(sent.get(f"fragments_{name}", 0), gaps):
+                gaps -= seen
+                yield Loss("fragments", cause, seen, cause in ORDERED, f"board {board}")
+        if gaps:
+            yield Loss("fragments", "never came", gaps, False, f"board {board}")
+
+
 def flaws(node: Counters, source: Counters | None, config: CameraConfig, ledger: Ledger) -> list[Flaw]:
     """What is wrong with the run, apart from the fragments missing in its ledger."""
     dropped = config.receive.policy in DROP_POLICIES
@@ -52,10 +82,10 @@ def flaws(node: Counters, source: Counters | None, config: CameraConfig, ledger:
     behind = [flaw for name, flaw in _behind(node).items() if name != "events_incomplete" and flaw.n]
     behind += [Flaw(words, n) for words, n in r1_losses(node).items()]
     if n_died := total(node, "r1_writer", "died"):
-        behind.append(Flaw("writers of R1v1 files died", n_died, costs_data=False))
+        behind.append(Flaw("writers of R1v1 files died", n_died, word=Word.GOOD))
     asked_s = config.n_events / config.camera_source.rate_hz
     found = [*(flaw for flaw in found if flaw.n), *behind, *source_flaws(source, asked_s), *publish_flaws(node)]
-    found += [Flaw(f"board {board} fell silent", costs_data=False) for board in silent_boards(node)[:MAX_NAMED_BOARDS]]
+    found += [Flaw(f"board {board} fell silent", word=Word.GOOD) for board in silent_boards(node)[:MAX_NAMED_BOARDS]]
     n_incomplete = node.get("join", {}).get("events_incomplete", 0)
     return [*found, *incomplete_flaws(n_incomplete, ledger, found)]
 

@@ -1,15 +1,15 @@
 # SPDX-License-Identifier: Apache-2.0
 """Progress of a run of the camera chain."""
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 
 from anello.chains import Look, Meter
 from anello.display import Item
+from anello.ledger import total
 from anello.record import CounterDict
 from anello.summary import in_percent
 
-from .boards import silent_boards, slow_boards, total
-from .losses import losses, node_losses
+from .boards import silent_boards, slow_boards
 from .summary import named, share
 
 
@@ -19,9 +19,6 @@ class CameraMeter(Meter):
     def __init__(self, n_events: int) -> None:
         super().__init__()
         self._n_events = n_events
-
-    def lost(self, counters: CounterDict) -> Mapping[str, int]:
-        return losses(counters) | node_losses(counters)
 
     def _sums(self, counters: CounterDict) -> tuple[int, ...]:
         events = counters.get("join", {}).get("events_out", 0)
@@ -41,8 +38,6 @@ class CameraMeter(Meter):
         if "r1_writer0" in counters:
             n_events, n_files = (total(counters, "r1_writer", name) for name in ("events_written", "files_written"))
             yield Item("R1v1", f"{n_events:,} events in {n_files:,} files")
-        lost = self.lost(counters)
-        yield Item("not used", ", ".join(f"{n:,} {words}" for words, n in lost.items()) or "none", bool(lost))
         for kind, boards in (("silent", silent_boards(counters)), ("slow", slow_boards(counters, look.node.states()))):
             if boards:
                 yield Item(kind, f"board {named(boards)}", bad=True)

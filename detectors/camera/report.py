@@ -9,6 +9,7 @@ from numpy.typing import NDArray
 from rich.console import RenderableType
 from rich.table import Table
 
+from anello.ledger import numbered
 from anello.quantiles import microseconds
 from anello.report import plain_table
 from anello.report_html import figure, frequency, latency_section, over_time, section, tile, verdict_tile, words
@@ -16,7 +17,6 @@ from anello.summary import in_percent, percent
 
 from . import figures as camera_figures
 from . import summary as camera_summary
-from .boards import numbered
 from .record import LEGS, CameraRecord, KeptByTruth
 from .summary import named, rates
 

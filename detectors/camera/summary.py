@@ -4,10 +4,11 @@
 from dataclasses import asdict
 from typing import Any
 
+from anello.ledger import numbered, total
 from anello.record import CounterDict
 from anello.summary import in_percent
 
-from .boards import numbered, outvoted_boards, silent_boards, slow_boards, total
+from .boards import outvoted_boards, silent_boards, slow_boards
 from .losses import KERNEL_DROPPED, MAX_NAMED_BOARDS, losses, never_came, node_losses
 from .record import CameraRecord
 

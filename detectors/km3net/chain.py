@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """This chain, as the command line leads it."""
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import cast
 
@@ -9,14 +9,15 @@ from anello.chains import Chain, ChainSource, Look, Meter, RunEnd
 from anello.display import Item
 from anello.errors import ConfigError, engine_errors
 from anello.events_csv import HitEvents
-from anello.ledger import total
+from anello.ledger import Ledger, total
 from anello.origin import Origin, node_values
 from anello.record import CounterDict
 from anello.source_process import need_ports, page_values
+from anello.verdict import Flaw
 
 from .config import Km3netConfig
 from .engine import Node, engine
-from .ledger import losses
+from .ledger import flaws
 from .record import Km3netKeeper, Km3netRecord
 
 LONGEST_PAUSE_S = 0.2  # boards send in every slice
@@ -56,6 +57,9 @@ class Km3netChain(Chain):
     def longest_pause_s(self) -> float:
         return LONGEST_PAUSE_S
 
+    def flaws(self, node: CounterDict, source: CounterDict | None) -> Sequence[Flaw]:
+        return flaws(node, source, self._config, Ledger(()))
+
     def record(self, end: RunEnd) -> Km3netRecord:
         assert isinstance(end.kept, Km3netKeeper)
         return Km3netRecord(
@@ -71,9 +75,6 @@ class SliceMeter(Meter):
         super().__init__()
         self._n_slices = n_slices
 
-    def lost(self, counters: CounterDict) -> Mapping[str, int]:
-        return losses(counters)
-
     def _sums(self, counters: CounterDict) -> tuple[int, ...]:
         trigger = counters.get("trigger", {})
         names = ("slices", "hits_used", "l1_different_pmts", "events")
@@ -88,5 +89,3 @@ class SliceMeter(Meter):
         yield Item("slices", f"{look.sums[1]:,}{of}, {incomplete:,} incomplete", bad=incomplete > 0)
         yield Item("hits", f"{n_hits * 1e-6 / look.seconds:.2f} MHz, L1 {n_l1 * 1e-3 / look.seconds:.1f} kHz")
         yield Item("events", f"{look.sums[4]:,}")
-        lost = self.lost(look.counters)
-        yield Item("not used", ", ".join(f"{n:,} {words}" for words, n in lost.items()) or "none", bool(lost))

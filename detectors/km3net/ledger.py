@@ -5,12 +5,12 @@ An epoch is a slice: boards number their datagrams from 0 in each. A trailer is 
 """
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 from anello.identity import CAUSES, ORDERED, Came, Made, Ranges, common, matched, ranges_of, size, united, without
 from anello.ledger import Counters, Ledger, Loss, Part, Reader, Row, dropped_datagrams, total
-from anello.verdict import DROP_POLICIES, Flaw, incomplete_flaws, source_flaws
+from anello.verdict import DROP_POLICIES, Flaw, Word, incomplete_flaws, source_flaws
 
 from .config import Km3netConfig
 
@@ -246,7 +246,10 @@ NODE_FLAWS = {  # block, counter -> words
 
 
 def node_flaws(node: Counters) -> list[Flaw]:
-    return [Flaw(words, n) for (block, name), words in NODE_FLAWS.items() if (n := node.get(block, {}).get(name, 0))]
+    return [
+        Flaw(words, n, word=Word.DEGRADED if name == "l1_not_looked_at" else Word.LOST)
+        for (block, name), words in NODE_FLAWS.items() if (n := node.get(block, {}).get(name, 0))
+    ]  # fmt: skip
 
 
 def flaws(node: Counters, source: Counters | None, config: Km3netConfig, ledger: Ledger) -> list[Flaw]:
@@ -254,12 +257,12 @@ def flaws(node: Counters, source: Counters | None, config: Km3netConfig, ledger:
     duplicated = total(source or {}, "source.board", "packets_duplicated_injected") > 0
     ordered = {"duplicate": duplicated, FATES["no_buffer"]: config.receive.policy in DROP_POLICIES}
     found = [
-        Flaw(f"datagrams {words}", n, ordered.get(words, False), costs_data=words not in COSTS_NOTHING)
+        Flaw(f"datagrams {words}", n, ordered.get(words, False), Word.GOOD if words in COSTS_NOTHING else Word.LOST)
         for words, n in losses(node).items()
     ]
     found += node_flaws(node)
     found += source_flaws(source, config.run.duration_s)
     silences = [name for name, block in node.items() if block.get("silences")]
-    found += [Flaw(f"{name.removeprefix('build.')} fell silent", costs_data=False) for name in silences]
+    found += [Flaw(f"{name.removeprefix('build.')} fell silent", word=Word.GOOD) for name in silences]
     incomplete = incomplete_flaws(node.get("build", {}).get("slices_incomplete", 0), ledger, found)
-    return [*found, *(Flaw("slices incomplete", one.n, one.ordered) for one in incomplete)]
+    return [*found, *(replace(one, words="slices incomplete") for one in incomplete)]

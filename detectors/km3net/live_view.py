@@ -6,13 +6,14 @@ from typing import Any
 
 import numpy as np
 
-from anello.control.live import LIVE, WAITING, Board, Flow, Found, Stage, numbered
+from anello.control.live import LIVE, WAITING, Board, Flow, Found, Stage
 from anello.counter_pages import Event
-from anello.ledger import Counters, Ledger, total
+from anello.ledger import Counters, Ledger, numbered, total
+from anello.verdict import Flaw
 
 from . import last_event
 from .config import Km3netConfig
-from .ledger import FATES, build_ledger, losses
+from .ledger import FATES, build_ledger, flaws, losses
 from .presentation import LEGS, NODE_LOSSES
 
 NOT_USED = tuple(name for name in FATES if name != "used")
@@ -23,6 +24,7 @@ class Km3netLive:
     """What anello.control.live.View asks for."""
 
     def __init__(self, config: Km3netConfig) -> None:
+        self._config = config
         self._n_doms = config.line.doms
 
     def whole_way(self, latency: Mapping[str, Any]) -> str:
@@ -54,8 +56,8 @@ class Km3netLive:
                                "messages", _behind(node, "store")))  # fmt: skip
         return found
 
-    def lost(self, node: Counters) -> Mapping[str, int]:
-        return losses(node) | {words: n for words, block, name in NODE_LOSSES if (n := _of(node, block, name))}
+    def flaws(self, node: Counters, source: Counters | None) -> Sequence[Flaw]:
+        return flaws(node, source, self._config, Ledger(()))
 
     def ledger(self, node: Counters, source: Counters | None) -> Ledger:
         return build_ledger(node, source, n_doms=self._n_doms, one_host=False, made={}, came={})

@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, cast
 
@@ -17,6 +18,8 @@ from .engine import Node, Source, engine
 if TYPE_CHECKING:  # the node's and the report's, which the front ends' process does not load
     from anello.events_csv import HitEvents
     from anello.keeper import Keeper
+    from anello.record import CounterDict
+    from anello.verdict import Flaw
 
     from .progress import RichMeter
     from .record import RichRecord
@@ -67,6 +70,11 @@ class RichChain(Chain):
 
     def longest_pause_s(self) -> float:
         return self._config.source.gap_ms * 1e-3 + MEAN_INTERVALS / self._config.source.rate_hz
+
+    def flaws(self, node: CounterDict, source: CounterDict | None) -> Sequence[Flaw]:
+        from .losses import flaws_by_now
+
+        return flaws_by_now(node, source, self._config)
 
     def record(self, end: RunEnd) -> RichRecord:
         from .record import RichRecord

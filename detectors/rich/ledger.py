@@ -3,7 +3,7 @@
 
 from collections.abc import Iterator
 
-from anello.ledger import Counters, Ledger, Reader, Row, publish_rows
+from anello.ledger import Counters, Ledger, Loss, Reader, Row, publish_rows
 
 from .board_ledger import BoardView, Sequences, intake_rows
 from .card_ledger import CardView, boards_of, card_rows, has_merged
@@ -56,6 +56,15 @@ def board_views(
         )
         for board in _boards(node)
     ]  # fmt: skip
+
+
+def losses_by_now(node: Counters, source: Counters | None, *, by_events: bool) -> Iterator[Loss]:
+    """Of a run that goes on: gaps in the boards' numbers, without what the front ends withheld. They may close."""
+    if has_merged(node):
+        yield from CardView(Reader(node), None, one_host=False).losses()
+        return
+    for view in board_views(node, source, one_host=False, by_events=by_events):
+        yield from view.losses_by_now()
 
 
 def _boards(node: Counters) -> list[int]:

@@ -9,13 +9,14 @@ import numpy as np
 from anello.control.live import ENDED, LIVE, SILENT, WAITING, Board, Flow, Found, Stage
 from anello.counter_pages import Event
 from anello.ledger import Counters, Ledger
+from anello.verdict import Flaw
 
 from . import last_event
 from .card_ledger import boards_of, has_merged
 from .config import RichConfig
 from .engine import engine
 from .ledger import EFFORTS, RINGS, build_ledger
-from .losses import LOSSES, NODE_LOSSES, losses, node_losses, payload_bytes, receive_blocks
+from .losses import LOSSES, NODE_LOSSES, flaws_by_now, losses, payload_bytes, receive_blocks
 from .record import LEGS, whole_leg
 
 TICK_NS = 24.951059536
@@ -27,6 +28,7 @@ class RichLive:
     """What anello.control.live.View asks for."""
 
     def __init__(self, config: RichConfig) -> None:
+        self._config = config
         self._by_events = config.source.format == "mep"
         self._positions = engine().positions(config.trigger.fit_frame)
         self._extent_mm = float(np.abs(self._positions).max()) * 1.04
@@ -78,8 +80,8 @@ class RichLive:
                                _of(node, "publish", "records_sent"), "records", dropped))  # fmt: skip
         return found
 
-    def lost(self, node: Counters) -> Mapping[str, int]:
-        return losses(node) | node_losses(node)
+    def flaws(self, node: Counters, source: Counters | None) -> Sequence[Flaw]:
+        return flaws_by_now(node, source, self._config)
 
     def ledger(self, node: Counters, source: Counters | None) -> Ledger:
         """Without the rows that come right only at the end of a burst."""

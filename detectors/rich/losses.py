@@ -2,10 +2,21 @@
 """What a run of the RICH chain lost, by cause, from its counters."""
 
 from anello.ledger import Counters, Ledger
-from anello.verdict import DROP_POLICIES, Flaw, incomplete_flaws, is_reordered, publish_flaws, source_flaws
+from anello.verdict import (
+    DROP_POLICIES,
+    Flaw,
+    Word,
+    effort_flaws,
+    incomplete_flaws,
+    is_reordered,
+    losses_of,
+    publish_flaws,
+    source_flaws,
+)
 
 from .card_ledger import card_losses, has_merged
 from .config import RichConfig
+from .ledger import losses_by_now
 
 
 def receive_blocks(node: Counters) -> Counters:
@@ -91,16 +102,36 @@ def flaws(node: Counters, source: Counters | None, config: RichConfig, ledger: L
     ]
     reordered = is_reordered(source)
     behind = [
-        Flaw(label, node.get(block, {}).get(name, 0), ordered=name == "fragments_late" and reordered)
+        Flaw(
+            label,
+            node.get(block, {}).get(name, 0),
+            name == "fragments_late" and reordered,
+            Word.DEGRADED if name == "hits_truncated" else Word.LOST,
+        )
         for block, names in NODE_LOSSES.items()
         for name, label in names.items()
         if name != "events_incomplete"
     ]
     asked_s = config.n_bursts * config.source.burst_ms * 1e-3
     found = [*by_policy, *behind, *source_flaws(source, asked_s), *publish_flaws(node), *trigger_flaws(node)]
-    found += card_flaws(node, dropped=dropped)
+    found += [*card_flaws(node, dropped=dropped), *less_effort(node, config.run.max_degraded_share)]
     n_incomplete = node.get("build", {}).get("events_incomplete", 0)
     return [*(flaw for flaw in found if flaw.n != 0), *incomplete_flaws(n_incomplete, ledger, found)]
+
+
+def flaws_by_now(node: Counters, source: Counters | None, config: RichConfig) -> list[Flaw]:
+    """Of a run that goes on."""
+    gaps = Ledger((), losses=tuple(losses_by_now(node, source, by_events=config.source.format == "mep")))
+    return [*losses_of(gaps), *flaws(node, source, config, gaps)]
+
+
+LESS_EFFORT = {"events_passed": "events passed without a look", "events_cheaper": "events decided by a cheaper finder"}
+
+
+def less_effort(node: Counters, most_share: float) -> list[Flaw]:
+    trigger = node.get("trigger", {})
+    with_less = {words: trigger.get(name, 0) for name, words in LESS_EFFORT.items()}
+    return effort_flaws(trigger.get("events", 0), with_less, most_share)
 
 
 def card_flaws(node: Counters, *, dropped: bool) -> list[Flaw]:

@@ -9,8 +9,7 @@ from anello.display import Item
 from anello.quantiles import honest_legs, microseconds
 from anello.record import CounterDict
 
-from .card_ledger import has_merged
-from .losses import LOSSES, bursts_ended, losses, payload_bytes, receive_blocks
+from .losses import bursts_ended, payload_bytes
 from .record import whole_leg
 
 
@@ -20,9 +19,6 @@ class RichMeter(Meter):
     def __init__(self, n_bursts: int) -> None:
         super().__init__()
         self._n_bursts = n_bursts
-
-    def lost(self, counters: CounterDict) -> Mapping[str, int]:
-        return _losses(counters)
 
     def _sums(self, counters: CounterDict) -> tuple[int, ...]:
         trigger = counters.get("trigger", {})
@@ -39,22 +35,6 @@ class RichMeter(Meter):
         stage: Mapping[str, Any] = latency.get(whole_leg(latency), {})
         p50, p999 = (microseconds(stage.get(key)) for key in ("p50_ns", "p999_ns"))
         yield Item("latency", f"p50 {p50} µs, p99.9 {p999} µs")
-        losses = self.lost(look.counters)
-        yield Item("not used", ", ".join(f"{n:,} {label}" for label, n in losses.items()) or "none", bool(losses))
         silent = [name for name, state in look.node.states().items() if state == "silent"]
         if silent:
             yield Item("silent", ", ".join(silent), bad=True)
-
-
-def _losses(node: CounterDict) -> dict[str, int]:
-    """Packets not used by now. Those that never came are left out: gaps may close while the run goes on."""
-    blocks = receive_blocks(node)
-    causes = {name: label for name, label in LOSSES.items() if name != "lost_sequences"}
-    counts = {label: sum(block.get(name, 0) for block in blocks.values()) for name, label in causes.items()}
-    if has_merged(node):
-        counts |= losses(node)
-    verdicts = [node.get(f"{block}.verdict", {}) for block in blocks]
-    counts["malformed"] = sum(n for verdict in verdicts for name, n in verdict.items() if name != "ok")
-    counts["late fragments"] = node.get("build", {}).get("fragments_late", 0)
-    counts["incomplete events"] = node.get("build", {}).get("events_incomplete", 0)
-    return {label: n for label, n in counts.items() if n}

@@ -265,7 +265,7 @@ def test_rates_losses_latency_and_occupancy(running: Room) -> None:
     told = live(running)
     assert told["rates"]["decided_hz"] == pytest.approx(100_000)
     assert told["flow"]["built"] == 100_000
-    assert {"cause": "dropped, no free buffer", "n": 3} in told["lost"]
+    assert {"cause": "packets dropped, no free buffer", "n": 3} in told["lost"]
     whole = next(leg for leg in told["latency"]["legs"] if leg["leg"] == told["latency"]["whole"])
     assert (whole["p50_ns"], whole["p999_ns"]) == (180_000, 913_000)
     stages = {stage["name"]: stage for stage in told["stages"]}

@@ -10,6 +10,7 @@ from anello.exchange.account import Came
 from anello.exchange.causes import Cause, flaws, of_exchange, of_nodes
 from anello.exchange.record import ExchangeRecord
 from anello.exchange.summary import results
+from anello.verdict import Word
 
 
 def record_with(block: str, *settings: str, **changes: int) -> ExchangeRecord:
@@ -86,7 +87,7 @@ def test_batches_that_the_trigger_plugin_failed_on_are_named_as_in_a_run_without
     record = record_with("trigger", plugin_failed_batches=1141)
     (flaw,) = flaws(record)
     assert flaw.in_words == "1,141 batches without rings, the trigger plug-in failed"
-    assert flaw.costs_data
+    assert flaw.word is Word.LOST
 
 
 def test_decisions_that_subscribers_missed_are_named() -> None:

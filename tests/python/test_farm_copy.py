@@ -16,6 +16,7 @@ from anello.control.page_copy import PageCopy
 from anello.control.sight import Look, Sight
 from anello.control.web import messages
 from anello.exchange.live_view import ExchangeLive
+from anello.verdict import as_it_stands
 
 
 class Watched:
@@ -134,7 +135,7 @@ def test_a_loss_stands_at_its_stage_and_in_the_sum(block: str, name: str, stage:
     whole = together([seen(0, page=replace(page, counters=counters))])
     assert whole is not None
     view = ExchangeLive(load(EXCHANGE))  # type: ignore[arg-type]
-    assert view.lost(whole.counters) == {words: 7}
+    assert as_it_stands(view.flaws(whole.counters, None), balanced=True).lost == {words: 7}
     assert {one.name: one.n_lost for one in view.stages(whole.counters) if one.n_lost} == {stage: 7}
 
 

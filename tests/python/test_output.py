@@ -132,7 +132,7 @@ def test_a_full_disk_costs_neither_the_ledger_nor_the_truth(tmp_path: Path) -> N
         capture_output=True, text=True, timeout=120, check=False,
     )  # fmt: skip
     assert done.returncode == 5, done.stdout + done.stderr
-    assert re.search(r"problems: .*\d+ events not stored", done.stdout), done.stdout
+    assert re.search(r"lost: .*\d+ events not stored", done.stdout), done.stdout
     assert "the ledger balances" in done.stdout
     assert "the report could not be written: File too large" in done.stdout
     assert "100 % complete" not in done.stdout.partition("events built")[2]

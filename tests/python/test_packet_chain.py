@@ -16,6 +16,7 @@ from anello.packet_chain.record import PacketRecord
 from anello.python_keys import ChainName, chain_field
 from anello.report_html import document
 from anello.sections import ReceiveSection
+from anello.verdict import Word
 
 
 class MadeUpConfig(PacketConfig):
@@ -104,7 +105,7 @@ def test_what_this_system_sent_came_or_was_dropped_here() -> None:
 
 def test_flaws_are_named_and_only_those_of_the_configuration_are_ordered() -> None:
     node = NODE | {"receive.board1": NODE["receive.board1"] | {"strays": 1, "strangers": 2, "disowned": 3}}
-    flaws = {flaw.words: (flaw.n, flaw.ordered, flaw.costs_data) for flaw in record(node).flaws()}
+    flaws = {flaw.words: (flaw.n, flaw.ordered, flaw.word is Word.LOST) for flaw in record(node).flaws()}
     assert flaws == {
         "packets duplicate": (1, True, False),
         "packets far from the board's number": (1, False, True),

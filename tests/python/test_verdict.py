@@ -15,11 +15,12 @@ from rich.console import Console
 from anello import exit_codes, report
 from anello.ledger import Ledger, Loss, Row
 from anello.record import Record
+from anello.rich.losses import less_effort
 from anello.rich.record import RichRecord
 from anello.rich.summary import rates
-from anello.verdict import Flaw, judged
+from anello.verdict import Flaw, Word, judged
 
-WHOLE = "all data was delivered"
+WHOLE = "good: all data was delivered"
 BALANCED = Ledger((Row("packets", "made", 1, (("placed", 1),)),))
 OFF = Ledger((Row("packets", "made", 1, (("placed", 0),), "1 unaccounted for"),))
 
@@ -53,14 +54,14 @@ def test_a_whole_run_says_so_and_exits_with_0() -> None:
 def test_what_was_ordered_is_named_and_does_not_fail() -> None:
     ledger = dataclasses.replace(BALANCED, losses=(Loss("packets", "lost on purpose", 3, ordered=True),))
     verdict = judged(ledger, [Flaw("events incomplete", 2, ordered=True)], interrupted=False)
-    assert verdict.line == f"{WHOLE}; as configured: 3 packets lost on purpose, 2 events incomplete"
+    assert verdict.line == "good, with the faults that were asked for: 3 packets lost on purpose, 2 events incomplete"
     assert (verdict.exit_code, verdict.is_whole, verdict.is_as_ordered) == (0, False, True)
 
 
 def test_each_board_adds_to_one_cause() -> None:
     losses = tuple(Loss("packets", "dropped by the kernel", n, where=f"board {n}") for n in (1, 2))
     verdict = judged(dataclasses.replace(BALANCED, losses=losses), [], interrupted=False)
-    assert verdict.line == "problems: 3 packets dropped by the kernel"
+    assert verdict.line == "lost: 3 packets dropped by the kernel (board 1, board 2)"
     assert verdict.exit_code == exit_codes.LOST
 
 
@@ -74,8 +75,8 @@ def test_a_ledger_that_is_off_never_exits_with_0_nor_as_interrupted(interrupted:
 def test_the_gravest_cause_gives_the_exit_code() -> None:
     lost = [Flaw("events not stored", 1)]
     assert judged(BALANCED, lost, interrupted=True).exit_code == exit_codes.LOST
-    assert judged(OFF, lost, interrupted=True).exit_code == exit_codes.LEDGER
-    assert judged(OFF, lost, interrupted=True, ended_badly="killed").exit_code == exit_codes.FAILED
+    assert judged(OFF, lost, interrupted=True, ended_badly="killed").exit_code == exit_codes.LEDGER
+    assert judged(BALANCED, lost, interrupted=True, ended_badly="killed").exit_code == exit_codes.FAILED
 
 
 def test_a_stop_that_was_ordered_is_no_failure() -> None:
@@ -83,7 +84,67 @@ def test_a_stop_that_was_ordered_is_no_failure() -> None:
     assert (stopped.exit_code, stopped.is_whole) == (0, False)
     assert stopped.line == f"{WHOLE}; stopped as ordered"
     lost = judged(BALANCED, [Flaw("events not stored", 1)], interrupted=True)
-    assert lost.line == "problems: 1 events not stored; stopped as ordered"
+    assert lost.line == "lost: 1 events not stored; stopped as ordered"
+
+
+WORDS = list(Word)
+
+
+@pytest.mark.parametrize(("better", "worse"), [(WORDS[i], worse) for i in range(6) for worse in WORDS[i + 1 :]])
+def test_the_worst_word_counts_whatever_the_order(better: Word, worse: Word) -> None:
+    def of(word: Word) -> list[Flaw]:
+        return [Flaw(f"that are {word}", 3, ordered=word is Word.AS_ORDERED, word=word)]
+
+    for flaws in ([*of(better), *of(worse)], [*of(worse), *of(better)]):
+        verdict = judged(BALANCED, flaws, interrupted=False)
+        assert verdict.word is worse
+        assert verdict.line.startswith(f"{worse}: 3 that are {worse}")
+
+
+def test_each_word_has_its_exit_code() -> None:
+    codes = {word: judged(BALANCED, [Flaw("x", 1, word=word)], interrupted=False).exit_code for word in WORDS}
+    assert codes == {"good": 0, "good, with the faults that were asked for": 0, "degraded": 7, "incomplete": 6,
+                     "lost": 5, "unknown": 8, "wrong": 3}  # fmt: skip
+
+
+def test_the_first_line_says_what_how_much_where_since_when_and_what_to_do() -> None:
+    flaws = [Flaw("boards are slow", 1, word=Word.DEGRADED),
+             *(Flaw("events incomplete", 5, word=Word.INCOMPLETE, where=(f"board {i}",), remedy="look at its cable")
+               for i in range(5))]  # fmt: skip
+    verdict = judged(BALANCED, flaws, interrupted=False).since([(0.5, {}), (1.0, {"events incomplete": 2}), (1.5, {})])
+    assert verdict.line == (
+        "incomplete: 25 events incomplete (board 0, board 1, board 2 and 2 more, since 1.0 s): look at its cable; "
+        "1 boards are slow"
+    )
+
+
+def test_all_data_was_delivered_is_said_of_good_alone() -> None:
+    for word in WORDS[1:]:
+        line = judged(BALANCED, [Flaw("x", 1, ordered=word is Word.AS_ORDERED, word=word)], interrupted=False).line
+        assert "all data was delivered" not in line
+
+
+def test_a_run_that_nothing_came_to_is_unknown() -> None:
+    record = rich_record()
+    nothing = {name: dict.fromkeys(block, 0) for name, block in record.node.items()}
+    record = dataclasses.replace(record, node=nothing, source=None)
+    assert record.verdict().word is Word.UNKNOWN
+    assert "nothing came: see what is sent here" in record.verdict().line
+
+
+@pytest.mark.parametrize(("interrupted", "word"), [(False, Word.UNKNOWN), (True, Word.GOOD)])
+def test_a_board_whose_end_never_came_is_no_proof(interrupted: bool, word: Word) -> None:
+    record = dataclasses.replace(with_node(rich_record(), "build.board2", state=0), interrupted=interrupted)
+    assert record.verdict().word is word
+    assert ("1 boards whose end never came (board 2)" in record.verdict().line) != interrupted
+
+
+@pytest.mark.parametrize(("n_passed", "word"), [(1, Word.GOOD), (5, Word.DEGRADED)])
+def test_events_that_nobody_looked_at_degrade_a_run_beyond_a_share(n_passed: int, word: Word) -> None:
+    record = with_node(rich_record(), "trigger", events=100, events_passed=n_passed, events_in_full=100 - n_passed)
+    (flaw,) = less_effort(record.node, 0.01)
+    assert flaw.word is word
+    assert flaw.in_words == f"{n_passed} of 100 events passed without a look"
 
 
 def test_a_long_list_is_cut_and_says_so() -> None:
@@ -102,7 +163,7 @@ def test_late_fragments_of_a_camera() -> None:
 def test_a_source_that_forwent_most_of_its_time() -> None:
     record = with_source(rich_record(), time_forgone_ns=4_900_000_000)
     assert record.verdict().line == (
-        "problems: not at rate: the front ends were too slow, they reset their clock by 4.9 s of 4 s"
+        f"{WHOLE}; not at rate: the front ends were too slow, they reset their clock by 4.9 s of 4 s"
     )
     assert isinstance(record, RichRecord)
     assert rates(record)["beam_s"] == pytest.approx(4.0 + 4.9), "the rate is that of the time that it took"

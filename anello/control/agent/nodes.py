@@ -15,9 +15,9 @@ from pathlib import Path
 
 from anello.catalogue.process import Process
 from anello.control.agent.messages import MOST_NODES, NodeOrder, NodeTold
-from anello.exit_codes import INTERRUPTED, LEDGER, LOST
+from anello.exit_codes import INTERRUPTED, OF_A_RUN
 
-IN_ORDER = (0, LEDGER, LOST, INTERRUPTED)  # exit codes that tell of the run, not of a node's end
+IN_ORDER = (*OF_A_RUN, INTERRUPTED)  # exit codes that tell of the run, not of a node's end
 LAST_WORDS = 4000  # bytes of its console that are looked at for a cause
 RECORD = "node{node}.agent.json"
 MOST_KEPT = 64  # nodes that have ended

@@ -43,6 +43,7 @@ def _live(look: Look) -> dict[str, Any] | None:
         "rates": dict(look.rates),
         "flow": {"unit": flow.unit, "built": flow.built, "decided": flow.decided, "kept": flow.kept,
                  "kept_unit": flow.kept_unit, "bytes": flow.n_bytes},
+        "verdict": look.verdict.as_dict() if look.verdict else None,
         "lost": [{"cause": cause, "n": n} for cause, n in look.lost.items()],
         "latency": _latency(look),
         "ledger": _ledger(look.balance),

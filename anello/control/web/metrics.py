@@ -23,6 +23,7 @@ from anello.control.page_copy import PageCopy
 from anello.control.sight import Look
 from anello.control.states import State
 from anello.control.web.served import Served, served_by
+from anello.verdict import Word
 
 router = APIRouter(tags=["metrics"])
 LIMIT_S = 1e-3
@@ -103,6 +104,9 @@ def of_run(look: Look) -> Iterator[Metric]:
     yield _counter("anello_decided", f"{flow.unit} decided", flow.decided)
     yield _counter("anello_kept", f"{flow.unit} {flow.kept_unit}", flow.kept)
     yield _counters("anello_lost", "packets, fragments and events that were lost, by cause", "cause", look.lost)
+    word = look.verdict.word if look.verdict else Word.UNKNOWN
+    yield _gauges("anello_verdict", "1 for the word that says what the run is worth by now, 0 for the others", "word",
+                  {one.value: int(one is word) for one in Word})  # fmt: skip
     yield from _stages(look)
     yield from _boards(look)
     yield from _nodes(look)

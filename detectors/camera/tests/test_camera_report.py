@@ -15,10 +15,12 @@ from rich.console import Console
 
 from anello import display, report
 from anello.camera import figures as camera_figures
+from anello.camera.losses import flaws_by_now
 from anello.camera.progress import CameraMeter
 from anello.camera.record import N_IMAGES_OF_A_KIND, CameraKeeper, CameraRecord
 from anello.registry import presentation_of
 from anello.report_html import page
+from anello.verdict import as_it_stands
 
 
 @pytest.fixture(scope="module")
@@ -63,7 +65,8 @@ def test_an_event_that_the_source_sends_again_is_pictured_once() -> None:
 
 # --- While it runs ------------------------------------------------------------------------------------------------
 def items(counters: Any, states: dict[str, str] | None = None) -> dict[str, display.Item]:
-    progress = CameraMeter(n_events=400).look(synthetic.FakeNode(counters, states), counters)
+    lost = as_it_stands(flaws_by_now(counters, None, synthetic.record().config), balanced=True).lost
+    progress = CameraMeter(n_events=400).look(synthetic.FakeNode(counters, states), counters, lost)
     return {item.label: item for item in progress.items}
 
 
@@ -72,20 +75,20 @@ def test_progress_says_what_counts() -> None:
     assert shown["built"].value.startswith("300 of 400, now ")
     assert shown["built"].value.endswith("100 % complete")
     assert shown["kept"].value.startswith("25 %, out ")
-    assert shown["not used"] == ("not used", "none", False)
+    assert shown["lost"] == ("lost", "nothing", False)
     assert not {"silent", "slow"} & shown.keys()
 
 
 def test_progress_names_boards_and_causes() -> None:
     counters = synthetic.node_counters()
     counters["build.board3"]["state"] = 1
-    counters["receive.port1"]["kernel_dropped"] = 12
+    counters["build.board2"]["lost"] = 12
     counters["build.group0"]["fragments_late"] = 5
     counters["join"]["events_incomplete"] = 1
     shown = items(counters, {"board1": "slow", "board3": "slow", "receive": "sockets"})
     assert shown["silent"] == ("silent", "board 3", True)
     assert shown["slow"] == ("slow", "board 1", True)
-    assert shown["not used"] == ("not used", "12 dropped by the kernel, 5 late, 1 events incomplete", True)
+    assert shown["lost"] == ("lost", "12 fragments never came, 5 fragments late, 1 events incomplete", True)
     assert shown["built"].bad
 
 

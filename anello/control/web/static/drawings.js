@@ -4,17 +4,16 @@
 import { h, s } from "./dom.js";
 import { duration, percent } from "./format.js";
 
-// A ring that is whole when everything is accounted for.
-export function ledgerRing(ledger) {
-  const kind = ledger.off ? "is-bad" : ledger.closed_s === null ? "is-soft" : "is-good";
-  const gap = ledger.off ? 0.2 : ledger.closed_s === null ? 0.5 : 0;
+// A ring that is whole where the run is good. kind: of its verdict.
+export function ledgerRing(kind) {
+  const gap = { "is-good": 0, "is-amber": 0.1, "is-bad": 0.2 }[kind] ?? 0.5;
   const length = 2 * Math.PI * 42;
+  const sign = { "is-good": "M36 53 L48 65 L70 41", "is-amber": "M52 34 L52 58 M52 70 L52 71", "is-bad": "M42 42 L62 62 M62 42 L42 62" }[kind];
   return s("svg", { viewBox: "0 0 104 104", class: kind, "aria-hidden": "true" },
     s("circle", { cx: 52, cy: 52, r: 42, fill: "none", stroke: "var(--faint)", "stroke-width": 11 }),
     s("circle", { cx: 52, cy: 52, r: 42, fill: "none", stroke: "currentColor", "stroke-width": 11, "stroke-linecap": gap ? "round" : "butt",
       "stroke-dasharray": `${length * (1 - gap)} ${length}`, transform: "rotate(-90 52 52)" }),
-    ledger.off ? s("path", { d: "M42 42 L62 62 M62 42 L42 62", stroke: "currentColor", "stroke-width": 7, "stroke-linecap": "round" })
-      : gap ? null : s("path", { d: "M36 53 L48 65 L70 41", fill: "none", stroke: "currentColor", "stroke-width": 7, "stroke-linecap": "round", "stroke-linejoin": "round" }));
+    sign ? s("path", { d: sign, fill: "none", stroke: "currentColor", "stroke-width": 7, "stroke-linecap": "round", "stroke-linejoin": "round" }) : null);
 }
 
 // The latency of the last 10 s on a logarithmic ruler, with the line at 1 ms.

@@ -3,7 +3,7 @@
 
 import { bars, drawing, ledgerRing, ruler } from "./drawings.js";
 import { h, nothing, panel, table } from "./dom.js";
-import { big, clock, count, duration, percent, scaled } from "./format.js";
+import { big, clock, count, duration, percent, scaled, worth } from "./format.js";
 import { overTime } from "./plots.js";
 import { alarmList } from "./alarms.js";
 
@@ -90,12 +90,12 @@ function wide(kind, element) {
 
 function ledgerPart(now) {
   if (!now) return nothing("No run goes on. When one does, this says whether all that came in has come out or has a cause.");
-  const { ledger, flow } = now;
-  const [word, kind] = ledger.off ? ["Not closed", "is-bad"] : ledger.closed_s === null ? ["Nothing yet", "is-soft"] : ["Closed", "is-good"];
+  const { ledger, flow, verdict } = now;
+  const [word, kind] = ledger.closed_s === null && verdict.word === "good" ? ["Nothing yet", "is-soft"] : [verdict.word, `is-${worth(verdict.word)}`];
   const age = ledger.closed_s === null ? "" : ledger.closed_s < 0.1 ? "up to now" : `up to ${ledger.closed_s.toFixed(1)} s ago`;
   const off = ledger.shown.filter((row) => row.closed_s === null);
-  return h("div", null, h("div", { class: "verdict" }, ledgerRing(ledger), h("div", null,
-    h("div", { class: `word ${kind}` }, word),
+  return h("div", null, h("div", { class: "verdict" }, ledgerRing(kind), h("div", null,
+    h("div", { class: `word ${kind}` }, word), h("p", { class: "why" }, verdict.line),
     h("p", null, ledger.off ? `${ledger.off} of ${ledger.rows} rows do not balance` : `${ledger.rows} rows balance ${age}`),
     h("p", { class: "soft" }, `${count(flow.decided)} ${flow.unit} decided, ${count(ledger.on_the_way)} on their way`))),
   h("ul", { class: "levels" }, ledger.levels.map((one) => h("li", { class: one.off ? "is-bad" : "" }, h("b", null, big(one.total)), ` ${one.level} `, h("span", { class: one.off ? "" : "is-good" }, one.off ? "not closed" : "✓")))),
@@ -113,13 +113,12 @@ function latencyPart(now, width) {
 
 function tiles(now) {
   const whole = now?.latency.legs.find((leg) => leg.leg === now.latency.whole);
-  const lost = now?.lost.reduce((sum, one) => sum + one.n, 0);
   const tile = (value, words, kind = "") => h("div", { class: `tile ${kind}` }, h("b", null, value), h("span", null, words));
   const judged = (ns) => (!ns ? "" : ns <= 1e6 ? "good" : "bad");
   return h("div", { class: "tiles" },
     tile(scaled(now?.rates.built_hz, "Hz"), "built"), tile(scaled(now?.rates.decided_hz, "Hz"), "decided"), tile(scaled(now?.rates.bytes_per_s * 8, "b/s"), "received"),
     tile(duration(whole?.p50_ns), "p50, last 10 s"), tile(duration(whole?.p999_ns), "p99.9, last 10 s", judged(whole?.p999_ns)),
-    tile(now ? big(lost) : "–", "lost", !now ? "" : lost ? "bad" : "good"), tile(now ? big(now.flow.kept) : "–", now?.flow.kept_unit ?? "kept"));
+    tile(now ? big(now.flow.kept) : "–", now?.flow.kept_unit ?? "kept"));
 }
 
 function chain(now, before, seconds) {

@@ -2,7 +2,7 @@
 // One run: how it ended, what it lost, its files, counters, configuration, notices, log; and what the shift thinks of it.
 
 import { h, nothing, panel, refill, say, table } from "./dom.js";
-import { big, count, duration, elapsed, moment, scaled } from "./format.js";
+import { big, count, duration, elapsed, moment, scaled, worth } from "./format.js";
 import { entries, writer } from "./log.js";
 import { tag } from "./runs.js";
 
@@ -23,7 +23,7 @@ function view(row, api, again) {
     h("p", { class: "about" }, `${moment(row.started_ns)}, ${took}; ${row.operator} at ${row.host}; Anello ${row.version} ${row.commit_sha ?? ""}`),
     h("div", { class: "grid" },
       h("div", { class: "tiles" }, tile(row.events === null ? "–" : big(row.events), "events"), tile(row.rate_hz ? scaled(row.rate_hz, "Hz") : "–", "rate"),
-        tile(row.lost === null ? "–" : big(row.lost), "lost", row.lost ? "bad" : "good"), tile(duration(row.p50_ns), "p50"), tile(duration(row.p999_ns), "p99.9", row.p999_ns > 1e6 ? "bad" : ""),
+        tile(row.word ?? "–", "verdict", row.word ? worth(row.word) : ""), tile(duration(row.p50_ns), "p50"), tile(duration(row.p999_ns), "p99.9", row.p999_ns > 1e6 ? "bad" : ""),
         tile(row.balanced === null ? "–" : row.balanced ? "closed" : "off", "ledger", row.balanced === null ? "" : row.balanced ? "good" : "bad")),
       half(panel("How it ended", "", h("p", null, row.verdict || "It has not ended."), row.losses.length ? table(["lost", "why", ""], row.losses.map((one) => [count(one.n), one.cause, one.ordered ? "as configured" : ""]), ["n"]) : nothing("Nothing was lost."), h("p", { class: "orders" }, report,
         h("a", { href: `/compare?runs=${row.number - 1},${row.number}` }, "Compare with the one before")))),

@@ -2,10 +2,10 @@
 // All runs, newest first; two of them can be compared.
 
 import { h, nothing, say, table } from "./dom.js";
-import { big, duration, moment, scaled } from "./format.js";
+import { big, duration, moment, scaled, worth } from "./format.js";
 
 const KINDS = { running: "good", ended: "", crashed: "bad", failed: "bad", aborted: "amber", good: "good", bad: "bad", test: "amber" };
-export const tag = (word) => h("span", { class: `tag ${KINDS[word] ?? ""}` }, word);
+export const tag = (word, kind = KINDS[word]) => h("span", { class: `tag ${kind ?? ""}` }, word);
 
 export async function runs({ api, query, go }) {
   const list = h("div");
@@ -30,12 +30,12 @@ export async function runs({ api, query, go }) {
     } catch (error) { say(error.message, true); }
   }
 
-  const listed = (rows) => table(["", "run", "name", "state", "quality", "began", "events", "rate", "lost", "p50", "p99.9", "ledger"], rows.map((row) => [
+  const listed = (rows) => table(["", "run", "name", "state", "quality", "began", "events", "rate", "verdict", "p50", "p99.9", "ledger"], rows.map((row) => [
     h("input", { type: "checkbox", "aria-label": `choose run ${row.number}`, checked: chosen.has(row.number), onchange: (event) => pick(event.target, row.number) }),
     h("a", { href: `/runs/${row.number}` }, String(row.number)), row.name, tag(row.state), tag(row.quality), moment(row.started_ns),
-    row.events === null ? "" : big(row.events), row.rate_hz ? scaled(row.rate_hz, "Hz") : "", row.lost === null ? "" : big(row.lost), row.p50_ns ? duration(row.p50_ns) : "",
+    row.events === null ? "" : big(row.events), row.rate_hz ? scaled(row.rate_hz, "Hz") : "", row.word ? tag(row.word, worth(row.word)) : "", row.p50_ns ? duration(row.p50_ns) : "",
     row.p999_ns ? h("span", { class: row.p999_ns > 1e6 ? "is-bad" : "" }, duration(row.p999_ns)) : "", row.balanced === null ? "" : row.balanced ? "closed" : h("span", { class: "is-bad" }, "off")]),
-  ["", "", "", "", "", "", "n", "n", "n", "n", "n", ""], "Runs");
+  ["", "", "", "", "", "", "n", "n", "", "n", "n", ""], "Runs");
 
   function pick(box, number) {
     if (box.checked) chosen.add(number); else chosen.delete(number);

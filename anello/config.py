@@ -17,7 +17,9 @@ from anello.errors import ConfigError
 from anello.section import EntryError
 
 __all__ = ["Config", "FrontEndsConfig", "load", "load_with_front_ends"]
+MOST_BITS = 256  # of a number that a message repeats
 BEHIND_A_CHAIN = "exchange"  # the chain that may have another before it
+ADDED_TO = "input.settings"  # who gives one more of them with --set does not mean to drop the file's
 
 
 def load(path: Path | None, settings: Sequence[str] = (), values: Mapping[str, Any] | None = None) -> Config:
@@ -64,6 +66,13 @@ def _read_toml(path: Path) -> dict[str, Any]:
         raise ConfigError(str(path), "must be a readable file", reason or str(error), "Check the path") from error
     except tomllib.TOMLDecodeError as error:
         raise ConfigError(str(path), "must be TOML", str(error), "See https://toml.io") from error
+    except (ValueError, RecursionError):
+        raise _endless(str(path), "a number or a list that has no end") from None
+
+
+def _endless(where: str, given: str) -> ConfigError:
+    """Of numbers of thousands of digits, and lists in lists in lists."""
+    return ConfigError(where, "must have numbers and lists of a sane size", given[:60], "No key takes such a value")
 
 
 def _chain_of(values: Mapping[str, Any]) -> str:
@@ -113,6 +122,8 @@ def _apply(values: dict[str, Any], key: str, value: object, chain: str) -> None:
         values = values.setdefault(table, {})
         if not isinstance(values, dict):
             raise ConfigError(table, "must be a table", str(values), f"Write it as [{table}]")
+    if key == ADDED_TO and isinstance(value, list) and isinstance(values.get(name), list):
+        value = [*values[name], *value]
     values[name] = value
 
 
@@ -122,6 +133,8 @@ def _toml_value(text: str) -> object:
         value = tomllib.loads(f"value = {text}")
     except tomllib.TOMLDecodeError:
         return text
+    except (ValueError, RecursionError):
+        raise _endless("--set", text) from None
     return value["value"] if len(value) == 1 else text
 
 
@@ -211,4 +224,6 @@ def _sentence(text: str) -> str:
 
 
 def _show(value: object) -> str:
+    if isinstance(value, int) and value.bit_length() > MOST_BITS:
+        return f"a number of {value.bit_length():,} bits"
     return f'"{value}"' if isinstance(value, str) else str(value).lower() if isinstance(value, bool) else str(value)

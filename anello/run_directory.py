@@ -3,6 +3,7 @@
 
 import fcntl
 import glob
+import os
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 
@@ -11,6 +12,11 @@ from anello.errors import InputError
 RESULTS = ("summary.json", "report.html", "search.json", "search.html", "plan.json", "plan.html", "curve.json")
 CONTROL_LOCK = "control.lock"  # in the runs' directory: held by its control room
 LEFT_BEHIND = "node{node}/record.json"  # by a farm's node whose record nobody collected
+
+
+def private(name: str, flags: int) -> int:
+    """An opener: a file that it makes only its owner reads and writes."""
+    return os.open(name, flags, 0o600)
 
 
 def prepare(directory: Path, data_files: Sequence[str] = (), *, overwrite: bool) -> Path:

@@ -6,6 +6,7 @@ from pathlib import Path
 from typing import Self, TextIO
 
 from anello.notices import Notice
+from anello.run_directory import private
 
 NAME = "run.log"
 
@@ -32,7 +33,7 @@ class RunLog:
         if self._path is None:
             return
         self._path.parent.mkdir(parents=True, exist_ok=True)
-        self._file = self._path.open("a", encoding="utf-8", buffering=1)
+        self._file = open(self._path, "a", encoding="utf-8", buffering=1, opener=private)  # noqa: SIM115 - stays open
         if self._beginning:
             self.write(self._beginning)
 

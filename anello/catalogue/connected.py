@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """The connection to a catalogue's file. Several processes have one each, and several threads may share one."""
 
+import os
 import sqlite3
 import threading
 import time
@@ -10,6 +11,7 @@ from pathlib import Path
 from typing import Any, Self
 
 from anello.catalogue.schema import check, migrate
+from anello.run_directory import private
 
 FILE = "catalogue.sqlite"
 BUSY_S = 5.0  # how long another process's transaction is waited for
@@ -104,6 +106,8 @@ def _remedy(error: Exception) -> str:
 
 def _opened(path: Path, busy_s: float) -> sqlite3.Connection:
     """Raises sqlite3.Error. Changing to write-ahead mode does not wait for others by itself, so that it is tried."""
+    with suppress(OSError):  # which sqlite tells in its own words; its other files get this one's mode
+        os.close(private(str(path), os.O_CREAT | os.O_RDWR | os.O_CLOEXEC))
     database = sqlite3.connect(path, timeout=busy_s, isolation_level=None, check_same_thread=False)
     try:
         database.row_factory = sqlite3.Row

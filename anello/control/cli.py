@@ -59,7 +59,7 @@ def control(
     with interruptible() as interrupted, Desk(directory, options) as desk:
         if config_file and desk.room.status().state in (State.OFFLINE, State.CONFIGURED):
             desk.room.configure(config_file, settings or [])
-        for line in _greeting(desk):
+        for line in _greeting(desk, is_secret=console.is_terminal):
             console.print(line, highlight=False, soft_wrap=True)
         while not interrupted.wait(3600):
             pass
@@ -97,11 +97,14 @@ def agent(
         agents.run(control_room, agents.checked_name(name), place, interrupted, tell)
 
 
-def _greeting(desk: Any) -> list[str]:
+def _greeting(desk: Any, *, is_secret: bool) -> list[str]:
+    from anello.control.web.tokens import Role
+
     status = desk.room.status()
     goes_on = [f"run {status.run} goes on: {status.state}"] if status.node_page else []
     agents = [f"agents come to:        {desk.agents_endpoint}"] if desk.agents_endpoint else []
-    pages = [f"live page, to operate: {desk.address}", f"live page, to look:    {desk.viewers_address}"]
+    roles = (("to operate:", Role.OPERATOR), ("to look:   ", Role.VIEWER))
+    pages = [f"live page, {words} {desk.address(role, is_secret=is_secret)}" for words, role in roles]
     return [*pages, *agents, *goes_on]
 
 
@@ -160,6 +163,18 @@ def show_status(
     _show(Client.awaited(directory, wait).status(), as_json)
 
 
+@ctl_app.command("page")
+def page(
+    directory: Directory = Path("runs"),
+    viewer: Annotated[bool, typer.Option("--viewer", help="For those who only look.")] = False,
+) -> None:
+    """Prints the page's address with the token that lets its reader operate, or look."""
+    from anello.control.client import page_of
+    from anello.control.web.tokens import Role
+
+    print(page_of(directory, Role.VIEWER if viewer else Role.OPERATOR))
+
+
 @ctl_app.command("close")
 def close(directory: Directory = Path("runs")) -> None:
     """Ends the control room; a run goes on, and the next control room finds it."""
@@ -206,7 +221,7 @@ _simple(Step.ARM, "Starts the processes of a run: ports are bound, memory is tou
 _simple(Step.START, "Begins the run that is ready.")
 _simple(Step.ABORT, "Ends the run at once; it is marked as aborted.")
 _simple(Step.RESET, "Back to offline, from an error or from a configuration.")
-assert {command.name for command in ctl_app.registered_commands} == {*ORDERS, "status", "close"}
+assert {command.name for command in ctl_app.registered_commands} == {*ORDERS, "status", "page", "close"}
 
 
 def _show(status: dict[str, Any], as_json: bool) -> None:

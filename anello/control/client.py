@@ -8,14 +8,19 @@ import time
 import urllib.error
 import urllib.request
 from collections.abc import Mapping
+from http import HTTPStatus
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from anello.control.desk import whereabouts
 from anello.control.states import State
 
+if TYPE_CHECKING:
+    from anello.control.web.tokens import Role
+
 TIMEOUT_S = 150.0  # arming touches all memory
 ASK_S = 0.2
+TO_THE_RUN = ("state", "start", "stop", "abort")  # orders that a run takes itself
 
 
 class RefusedError(RuntimeError):
@@ -24,17 +29,31 @@ class RefusedError(RuntimeError):
     exit_code = 1
 
 
+def page_of(runs: Path, role: "Role") -> str:
+    """The address of the control room's page, with a token. Raises ConfigError, OSError."""
+    from anello.control.web.tokens import Tokens
+
+    return f"{_found(runs)['address']}/#token={Tokens.of(runs).of_role(role)}"
+
+
+def _found(runs: Path) -> dict[str, Any]:
+    """Raises ConfigError."""
+    from anello.errors import ConfigError
+
+    if found := whereabouts(runs):
+        return found
+    remedy = f"anello control --directory {runs} starts one"
+    raise ConfigError("--directory", "must be one that a control room has", str(runs), remedy)
+
+
 class Client:
     """Raises ConfigError where no control room has the directory, OSError where it does not answer, RefusedError."""
 
     def __init__(self, runs: Path) -> None:
         from anello.control.web.tokens import Tokens
-        from anello.errors import ConfigError
 
-        found = whereabouts(runs)
-        if not found:
-            remedy = f"anello control --directory {runs} starts one"
-            raise ConfigError("--directory", "must be one that a control room has", str(runs), remedy)
+        found = _found(runs)
+        self._runs = runs
         self._address, self._process = found["address"], int(found["process"])
         self._token = Tokens.of(runs).operator
 
@@ -82,7 +101,24 @@ class Client:
                 told: dict[str, Any] = json.load(answer)
                 return told
         except urllib.error.HTTPError as error:
+            if error.code == HTTPStatus.SERVICE_UNAVAILABLE and (told_by_run := self._ask_the_run(path)):
+                return told_by_run
             raise RefusedError(_words_of(error)) from None
+        except OSError:
+            if told_by_run := self._ask_the_run(path):
+                return told_by_run
+            raise
+
+    def _ask_the_run(self, path: str) -> dict[str, Any] | None:
+        """At its own socket, which only its user and root reach: strangers may keep the HTTP interface busy. None:
+        there is no such order, or no run."""
+        from anello.control.managed import ManagedRun
+        from anello.control.process import RunProcess
+
+        found = RunProcess.find(self._runs) if path in TO_THE_RUN else None
+        if found is None:
+            return None
+        return {"run": None, "cause": "asked at its own socket"} | ManagedRun(found.directory).order(path)
 
 
 def _words_of(error: urllib.error.HTTPError) -> str:

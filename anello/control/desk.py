@@ -20,6 +20,7 @@ from anello.control.page_copy import copy_of
 from anello.control.process import RunProcess
 from anello.control.room import Room
 from anello.control.sight import Look, Sight, rates_between
+from anello.control.web.tokens import Role
 from anello.errors import ConfigError
 from anello.run_directory import CONTROL_LOCK, has_control_room
 
@@ -77,15 +78,12 @@ class Desk:
         """Empty: there are none."""
         return self._agents.endpoint if self._agents else ""
 
-    @property
-    def address(self) -> str:
-        """To be opened in a browser, with the operator's token."""
-        return self._server.address(self._tokens.operator)
-
-    @property
-    def viewers_address(self) -> str:
-        """The same for those who only look."""
-        return self._server.address(self._tokens.viewer)
+    def address(self, role: Role = Role.OPERATOR, *, is_secret: bool) -> str:
+        """To be opened in a browser. is_secret: nobody else sees it, so that it may have the role's token: what a
+        service prints goes to a journal, which others read."""
+        if is_secret:
+            return self._server.address(self._tokens.of_role(role))
+        return f"{self._server.origin} (anello ctl page --directory {self._runs} prints it with its token)"
 
     def _listen_to_agents(self, opened: ExitStack) -> "Agents | None":
         from anello.control.agent.agents import Agents

@@ -23,7 +23,7 @@ def run(config_file: Path, settings: Sequence[str], runs: Path, console: Console
     Ctrl-C stops a run that goes on, and waits for its end. Returns the last run's exit code."""
     with interruptible() as interrupted, Desk(runs, Options()) as desk:
         desk.room.configure(config_file, settings)
-        console.print(f"live page: {desk.address}", highlight=False, soft_wrap=True)
+        console.print(f"live page: {desk.address(is_secret=console.is_terminal)}", highlight=False, soft_wrap=True)
         try:
             desk.room.arm()
             desk.room.start()
@@ -39,7 +39,8 @@ def _stay(desk: Desk, interrupted: Interruption, console: Console) -> None:
     said = False
     while not interrupted.wait(LOOK_S):
         if not said and desk.room.status().state not in AT_WORK:
-            console.print(f"the live page stays until Ctrl-C: {desk.address}", highlight=False, soft_wrap=True)
+            address = desk.address(is_secret=console.is_terminal)
+            console.print(f"the live page stays until Ctrl-C: {address}", highlight=False, soft_wrap=True)
             said = True
     if desk.room.status().state is State.RUNNING:
         desk.room.stop()

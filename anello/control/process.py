@@ -17,6 +17,7 @@ from typing import Any
 
 from anello.control.managed import SOCKET, ManagedRun, NoAnswerError
 from anello.exit_codes import OF_A_RUN
+from anello.run_directory import private
 
 CONSOLE = "console.log"  # what the run prints
 ORDERED = "control.json"  # what was ordered
@@ -59,8 +60,9 @@ class RunProcess:
     @classmethod
     def start(cls, order: Order, directory: Path) -> "RunProcess":
         """Raises OSError."""
-        (directory / ORDERED).write_text(json.dumps(asdict(order), indent=1) + "\n")
-        with (directory / CONSOLE).open("wb") as console:
+        with open(directory / ORDERED, "w", opener=private) as ordered:
+            ordered.write(json.dumps(asdict(order), indent=1) + "\n")
+        with open(directory / CONSOLE, "wb", opener=private) as console:
             child = subprocess.Popen(
                 [sys.executable, "-m", "anello", *order.arguments(directory)],
                 stdin=subprocess.DEVNULL, stdout=console, stderr=subprocess.STDOUT, start_new_session=True,

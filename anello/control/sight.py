@@ -154,9 +154,14 @@ class Sight:
         """Now."""
         status, now_ns = self._status(), self._clock()
         members = self._members(status)
-        node, source = together(members) if members else self._read(status.node_page), self._read(status.source_page)
-        look = Look(now_ns, status, members=members)
-        self._last = look if node is None else self._seen(replace(look, node=node, source=source))
+        node, source = None if members else self._read(status.node_page), self._read(status.source_page)
+        look = Look(now_ns, status, members=members, node=node, source=source)
+        try:
+            self._last = self._seen(look)
+        except Exception:  # whatever a page of another machine makes of our code
+            if not members:
+                raise
+            self._last = self._seen(replace(look, members=tuple(self._if_sane(one, look) for one in members)))
         if figures := self._last.figures:
             self._past.append(Moment(now_ns, status.run, figures))
         return self._last
@@ -177,15 +182,28 @@ class Sight:
                 self._last_pages[member.rank] = page
         return tuple(Seen(member, self._last_pages.get(member.rank)) for member in status.members)
 
-    def _seen(self, look: Look) -> Look:
-        """look: with the pages. What they say."""
-        status, node = look.status, look.node
-        assert node is not None
+    def _if_sane(self, member: Seen, look: Look) -> Seen:
+        """A member whose page makes no sense, where the others have said nothing, says nothing either."""
+        alone = tuple(one if one is member else replace(one, page=None) for one in look.members)
+        try:
+            self._seen(replace(look, members=alone), ledger=LiveLedger())
+        except Exception as error:
+            cause = f"its page of counters makes no sense: {type(error).__name__}: {error}"[:300]
+            return Seen(replace(member.member, state="gone", cause=cause), None)
+        return member
+
+    def _seen(self, look: Look, ledger: LiveLedger | None = None) -> Look:
+        """What the pages say; as it is where there is none. ledger: instead of the run's own."""
+        status = look.status
+        node = together(look.members) if look.members else look.node
+        if node is None:
+            return look
+        look = replace(look, node=node)
         view = self._view(status)
         if (status.node_page, status.run or 0) != self._run:
             self._ledger, self._run = LiveLedger(), (status.node_page, status.run or 0)
         sent = look.source.counters if look.source else None
-        balance = self._ledger.look(view.ledger(node.counters, sent), look.t_ns * 1e-9)
+        balance = (ledger or self._ledger).look(view.ledger(node.counters, sent), look.t_ns * 1e-9)
         flaws = [*view.flaws(node.counters, sent), *_silent(view.boards(node.counters)), *_gone(look.members)]
         verdict = as_it_stands(flaws, balanced=not balance.off)
         seen = replace(look, view=view, flow=view.flow(node.counters), verdict=verdict, balance=balance)

@@ -2,7 +2,7 @@
 """A control room without processes: an operator that walks through the table of states, a catalogue in memory, and
 pages of counters as a RICH node has them."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -83,7 +83,7 @@ class FakeMemory:
             "started_ns": 1_700_000_000 * SECOND, "ended_ns": 1_700_000_018 * SECOND, "operator": "shift",
             "host": "daq1", "version": "0.1.0", "commit_sha": "7a5e6ce", "config": "c0ffee00", "events": 1_201_241,
             "lost": 0, "bytes": 1 << 30, "seconds": 18.0, "rate_hz": 66_735.6, "p50_ns": 181e3, "p999_ns": 913e3,
-            "balanced": True, "verdict": "all 4.8 M fragments accounted for", "comment": "", "notices": 0,
+            "balanced": True, "verdict": "good: all data was delivered", "word": "good", "comment": "", "notices": 0,
             "directory": str(directory), "exit_code": 0, "command": "anello run",
         }  # fmt: skip
 
@@ -154,7 +154,7 @@ class FakeMemory:
         return new
 
 
-def node_counters(n_events: int, n_lost: int = 0) -> dict[str, dict[str, int]]:
+def node_counters(n_events: int, n_lost: int = 0, silent: Collection[int] = ()) -> dict[str, dict[str, int]]:
     """Four boards, one fragment per packet, n_lost of them at the last board dropped for want of a buffer."""
     boards = {
         f"receive.board{board}": {
@@ -166,7 +166,8 @@ def node_counters(n_events: int, n_lost: int = 0) -> dict[str, dict[str, int]]:
     rings = {"events_with_0_rings": n_events // 4, "events_with_1_ring": n_events - n_events // 4}
     return {
         **boards,
-        **{f"build.board{board}": {"state": 0, "missing": n_lost if board == 3 else 0} for board in range(4)},
+        **{f"build.board{board}": {"state": int(board in silent), "missing": n_lost if board == 3 else 0}
+           for board in range(4)},
         "build": {"fragments_in": 4 * n_events - n_lost, "fragments_merged": 4 * n_events - n_lost,
                   "events_built": n_events, "events_complete": n_events - n_lost, "events_incomplete": n_lost},
         "trigger": {"events": n_events, "events_in_full": n_events, **rings},
@@ -187,6 +188,7 @@ class FakePages:
     def __init__(self) -> None:
         self.now_ns = 1_700_000_000 * SECOND
         self.begin_ns, self.n_lost, self.p999_ns = self.now_ns, 0, 913_000
+        self.silent: set[int] = set()  # boards
 
     def clock(self) -> int:
         return self.now_ns
@@ -203,7 +205,7 @@ class FakePages:
             return PageCopy(name, header, {"source": {"events": n}})
         window = latency(n or 4, self.p999_ns)
         return PageCopy(
-            name, header, node_counters(n, self.n_lost),
+            name, header, node_counters(n, self.n_lost, self.silent),
             {"sent_to_decided": {"run": window, "10s": window, "1s": window}},
             (Thread("lane", True, self.now_ns, 0.4, 0.4, 80_000, 80_000),),
             (Buffers("receive.stream0", 512, 384), Buffers("build", 512, 500)),

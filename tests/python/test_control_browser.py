@@ -93,7 +93,7 @@ def test_the_run_is_seen_and_nothing_leaves_the_machine(context: BrowserContext,
     context.on("request", lambda request: asked.append(request.url))
     page, wrong = opened(context, scene.address())
     expect(page.locator("#state")).to_have_text("Running", timeout=PATIENCE_MS)
-    expect(page.locator("#live-ledger .word")).to_have_text("Closed", timeout=PATIENCE_MS)
+    expect(page.locator("#live-ledger .word")).to_have_text("good", timeout=PATIENCE_MS)
     expect(page.locator("#live-tiles")).to_contain_text("100 kHz", timeout=PATIENCE_MS)
     expect(page.locator("#live-tiles")).to_contain_text("913 µs")
     expect(page.locator("#live-latency svg.ruler")).to_have_attribute("aria-label", "Latency of the last 10 seconds on "
@@ -115,7 +115,7 @@ def test_a_farm_shows_its_nodes_and_which_is_gone(context: BrowserContext, tmp_p
     scene.server.start()
     try:
         page, wrong = opened(context, scene.address())
-        expect(page.locator("#live-ledger .word")).to_have_text("Closed", timeout=PATIENCE_MS)
+        expect(page.locator("#live-ledger .word")).to_have_text("good", timeout=PATIENCE_MS)
         expect(page.locator("#live-tiles")).to_contain_text("540 kHz", timeout=PATIENCE_MS)
         expect(page.locator(".stage b")).to_have_text(["generator", "readout", "builder"])
         expect(page.locator("#live-boards .card b")).to_have_text(["Node 0", "Node 1", "Node 2"])
@@ -138,6 +138,27 @@ def test_a_loss_is_seen_where_it_happens(context: BrowserContext, scene: Scene) 
     expect(page.locator("#live-chain .ok")).to_have_count(4, timeout=PATIENCE_MS)
     scene.pages.n_lost = 17
     expect(page.locator(".stage.losing .lost").first).to_have_text("17 lost: 17 dropped, no free buffer")
+    expect(page.locator("#live-ledger .word")).to_have_text("lost")
+    expect(page.locator("#live-ledger .why")).to_contain_text("lost: 17 packets dropped, no free buffer")
+
+
+def test_a_silent_board_is_the_first_thing_that_is_seen(context: BrowserContext, scene: Scene) -> None:
+    page, _ = opened(context, scene.address())
+    expect(page.locator("#live-ledger .word")).to_have_text("good", timeout=PATIENCE_MS)
+    scene.pages.silent = {2}
+    expect(page.locator("#live-ledger .word")).to_have_text("incomplete", timeout=2_000)
+    expect(page.locator("#live-ledger .why")).to_contain_text("1 boards are silent (board 2): look at its power")
+
+
+def test_who_may_only_look_sees_no_buttons_that_order(context: BrowserContext, scene: Scene) -> None:
+    page, wrong = opened(context, scene.address(token=TOKENS.viewer))
+    expect(page.locator("#state")).to_have_text("Running", timeout=PATIENCE_MS)
+    for name in ("Live", "Alarms", "Log", "Configuration"):
+        page.get_by_role("link", name=name).first.click()
+        expect(page.get_by_role("heading", name=name).or_(page.locator("#live-ledger")).first).to_be_visible()
+        assert page.locator(".operates").count() > 0
+        assert not any(one.is_visible() for one in page.locator(".operates").all())
+    assert not wrong
 
 
 @pytest.mark.parametrize("scene", [State.OFFLINE], indirect=True)

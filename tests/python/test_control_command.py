@@ -16,6 +16,7 @@ import pytest
 
 from anello.catalogue.catalogue import Catalogue, of_runs_in
 from anello.control.states import State
+from anello.verdict import EXIT_CODES, Word
 
 pytestmark = pytest.mark.process
 
@@ -62,7 +63,8 @@ def ctl(directory: Path, *arguments: str) -> dict[str, Any]:
 
 def assert_ended(row: dict[str, Any]) -> None:
     """As ordered; what a machine that stood still has lost is counted (bench/system/control_bench.py has figures)."""
-    assert (row["state"], row["balanced"], row["exit_code"]) == ("ended", True, 5 if row["lost"] else 0)
+    assert (row["state"], row["balanced"], row["exit_code"]) == ("ended", True, EXIT_CODES[Word(row["word"])])
+    assert bool(row["lost"]) == (row["exit_code"] != 0)
 
 
 def complaint(*arguments: str) -> str:
@@ -78,7 +80,12 @@ def refused(directory: Path, *arguments: str) -> str:
 
 def test_a_shift(directory: Path) -> None:
     control = Control(directory)
-    assert re.match(r"live page, to operate: http://127\.0\.0\.1:\d+/#token=\S{16}", control.said[0])
+    assert re.match(r"live page, to operate: http://127\.0\.0\.1:\d+ \(anello ctl page", control.said[0])
+    assert not any("token=" in line for line in control.said), "this is no terminal: who knows who reads it"
+    for role in ([], ["--viewer"]):
+        page = subprocess.run([*ANELLO, "ctl", "page", *role, "--directory", str(directory)], capture_output=True,
+                              text=True, check=True)  # fmt: skip
+        assert re.fullmatch(r"http://127\.0\.0\.1:\d+/#token=\S{16,}\n", page.stdout)
     assert "must have no other control room" in complaint("control", "--directory", str(directory))
     assert ctl(directory, "status")["state"] == "offline"
     assert "start is not possible while offline; possible now: configure" in refused(directory, "start")

@@ -233,6 +233,45 @@ def test_a_wrong_configuration_is_told_as_on_the_command_line(offline: Room, pat
     assert offline.operator.state is State.OFFLINE
 
 
+@pytest.mark.parametrize(("headers", "role"), [(VIEWER, "viewer"), (OPERATOR, "operator")])
+def test_everybody_is_told_what_they_may_do(running: Room, headers: dict[str, str], role: str) -> None:
+    assert running.http.get("/api/v1/role", headers=headers).json() == {"role": role}
+
+
+def test_a_silent_board_is_the_verdict_at_once_in_page_and_metrics(running: Room) -> None:
+    running.look()
+    running.look()
+    assert live(running)["verdict"]["word"] == "good"
+    running.pages.silent = {2}
+    running.look()
+    assert live(running)["verdict"]["line"].startswith("incomplete: 1 boards are silent (board 2): look at its power")
+    told = running.http.get("/metrics").text
+    assert 'anello_verdict{word="incomplete"} 1' in told
+    assert 'anello_verdict{word="good"} 0' in told
+
+
+ENDLESS = {"number": "9" * 5000, "hexadecimal": "0x" + "f" * 5000, "list": "[" * 3000 + "]" * 3000}
+
+
+@pytest.mark.parametrize("kind", ENDLESS)
+@pytest.mark.parametrize("path", ["check", "configure"])
+def test_numbers_and_lists_without_end_are_refused_in_words(
+    offline: Room, path: str, kind: str, tmp_path: Path
+) -> None:
+    file = tmp_path / "a.toml"
+    file.write_text(f"[run]\nseed = {ENDLESS[kind]}\n")
+    for body in ({"file": str(RICH), "settings": [f"run.seed={ENDLESS[kind]}"]}, {"file": str(file)}):
+        answer = offline.http.post(f"/api/v1/{path}", json=body)
+        assert answer.status_code == 422, answer.text
+        assert len(answer.json()["message"]) < 500
+
+
+@pytest.mark.parametrize("body", ["[" * 100_000, '{"file": ' + "9" * 5000 + "}"])
+def test_a_body_without_end_is_refused(offline: Room, body: str) -> None:
+    answer = offline.http.post("/api/v1/check", content=body, headers={"content-type": "application/json"})
+    assert answer.status_code in (400, 422)
+
+
 @pytest.mark.parametrize("path", ["/dev/zero", "/", "/nonexistent", "/proc/self/mem"])
 def test_what_is_no_configuration_is_not_read_for_ever(offline: Room, path: str) -> None:
     assert offline.http.post("/api/v1/configure", json={"file": path}).status_code == 422

@@ -114,6 +114,33 @@ def test_a_node_that_dies_is_told_and_what_it_said_last_stays(watched: Watched) 
     assert (row["rank"], row["cause"]) == (2, "killed by signal 9")
 
 
+NONSENSE = {
+    "a state that there is not": {"member": {"state": 99}},
+    "a negative number of packets": {"builder": {"meps_complete": -(10**40)}},
+    "blocks of other nodes": {"node0.builder": {"meps_complete": 7}, "node9.member": {"state": 99}},
+    "nothing that anybody knows": {"": {"": 1}, "manager": {}},
+}
+
+
+@pytest.mark.parametrize("kind", NONSENSE)
+def test_a_page_that_makes_no_sense_silences_its_node_alone(watched: Watched, kind: str) -> None:
+    watched.look(4)
+    copy = watched.pages.copy
+
+    def with_nonsense(name: str) -> PageCopy:
+        page = copy(name)
+        return replace(page, counters={**page.counters, **NONSENSE[kind]}) if name == "anello.node.1" else page
+
+    watched.pages.copy = with_nonsense  # type: ignore[method-assign]
+    look = watched.look(4)
+    json.dumps(messages.tick(look)["live"], allow_nan=False)
+    assert look.rates["built_hz"] > 0
+    assert {"nodes_gone", "lost_hz"} <= look.figures.keys(), "alarms go on"
+    assert [one.state for one in look.members][0::2] == ["live", "live"]
+    if look.members[1].state == "silent":
+        assert "makes no sense" in look.members[1].member.cause
+
+
 def test_the_next_run_has_not_the_last_one_s_pages(watched: Watched) -> None:
     watched.look(2)
     watched.farm.run += 1

@@ -2,6 +2,7 @@
 """Before anything else looks at a request: is it meant for us, from our own page, from somebody who may, and of a sane
 size. Wraps the whole application, so that no route can be forgotten."""
 
+import asyncio
 import json
 from collections.abc import Collection
 from urllib.parse import urlsplit
@@ -14,6 +15,7 @@ from anello.control.web.tickets import Tickets
 from anello.control.web.tokens import Role, Tokens
 
 MAX_BODY_BYTES = 1 << 20
+BODY_S = 10.0  # between two parts of a body
 OPEN = ("/healthz", "/openapi.json")  # besides the page and its files: they tell nothing of a run
 OURS = ("/api/", "/metrics")  # all that is told or ordered lies below these
 LOOPBACK_NAMES = ("localhost", "127.0.0.1", "::1")
@@ -117,13 +119,17 @@ def _too_large() -> RefusedError:
 
 
 def _limited(receive: Receive) -> Receive:
-    """Counts what comes, as nobody is obliged to say its length beforehand."""
-    came = 0
+    """Counts what comes, as nobody is obliged to say its length beforehand, and does not wait for it for ever."""
+    came, is_whole = 0, False
 
     async def limited() -> Message:
-        nonlocal came
-        message = await receive()
+        nonlocal came, is_whole
+        try:
+            message = await (receive() if is_whole else asyncio.wait_for(receive(), BODY_S))
+        except TimeoutError:
+            raise RefusedError(408, f"a request must be sent within {BODY_S:g} s") from None
         came += len(message.get("body", b""))
+        is_whole = not message.get("more_body", False)
         if came > MAX_BODY_BYTES:
             raise _too_large()
         return message

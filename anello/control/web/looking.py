@@ -43,6 +43,12 @@ def state(request: Request) -> dict[str, Any]:
     return messages.state(served_by(request).operator.status())
 
 
+@router.get("/role", responses=refusals())
+def role(request: Request) -> dict[str, str]:
+    """What the bearer of this token may do: viewer looks, operator orders, too."""
+    return {"role": request.state.role}
+
+
 @router.get("/now", responses=refusals())
 def now(request: Request) -> dict[str, Any]:
     """What a tick of the stream says: state, rates, latency, ledger, stages, boards."""

@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Serving the application, in this thread or in one of its own, until it is told to end."""
 
+import asyncio
 import ipaddress
 import socket
 import threading
@@ -10,12 +11,15 @@ from typing import Self
 
 import uvicorn
 from fastapi import FastAPI
+from uvicorn.protocols.http.h11_impl import H11Protocol
 
 from anello.errors import ConfigError
 
 PORT = 8640
 END_S = 3  # how long open streams may take to end
 MOST_CONNECTIONS = 256
+REQUEST_S = 5.0  # how long a connection may take to say what it wants, the first time and each other time
+MOST_SILENT = 64  # connections that have not said yet what they want
 
 
 @dataclass(frozen=True)
@@ -37,7 +41,8 @@ class Server:
         need_privacy(host, tls)
         config = uvicorn.Config(
             app, log_config=None, access_log=False, server_header=False, ws="none", lifespan="on",
-            timeout_graceful_shutdown=END_S, limit_concurrency=MOST_CONNECTIONS, h11_max_incomplete_event_size=16384,
+            http=_Impatient, timeout_graceful_shutdown=END_S, limit_concurrency=MOST_CONNECTIONS,
+            h11_max_incomplete_event_size=16384,
             ssl_certfile=str(tls.certificate) if tls else None, ssl_keyfile=str(tls.key) if tls else None,
         )  # fmt: skip
         config.load()  # the certificate is read here, not where nobody is told
@@ -67,6 +72,37 @@ class Server:
         self._server.should_exit = True
         if self._thread.is_alive():
             self._thread.join()
+
+
+class _Impatient(H11Protocol):
+    """Connections that say nothing, or a request letter by letter, are closed, so that they keep nobody else out."""
+
+    def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]
+        super().connection_made(transport)
+        self._await_request()
+        silent = [one for one in self.connections if isinstance(one, _Impatient) and one.is_silent]
+        if len(silent) > MOST_SILENT:
+            min(silent, key=lambda one: one.deadline.when()).transport.abort()
+
+    def connection_lost(self, exc: Exception | None) -> None:
+        self.deadline.cancel()
+        super().connection_lost(exc)
+
+    def on_response_complete(self) -> None:
+        super().on_response_complete()
+        self.deadline.cancel()
+        self._await_request()
+
+    @property
+    def is_silent(self) -> bool:
+        return (self.cycle is None or self.cycle.response_complete) and not self.transport.is_closing()
+
+    def _await_request(self) -> None:
+        self.deadline = self.loop.call_later(REQUEST_S, self._close_if_silent)
+
+    def _close_if_silent(self) -> None:
+        if self.is_silent:
+            self.transport.abort()
 
 
 class _Quiet(uvicorn.Server):

@@ -71,6 +71,9 @@ class Tokens:
             new.unlink()
         return made
 
+    def of_role(self, role: Role) -> str:
+        return self.operator if role is Role.OPERATOR else self.viewer
+
     def role(self, token: str) -> Role | None:
         """Takes the same time for every wrong one."""
         given = token.encode("utf-8", "surrogateescape")

@@ -10,7 +10,7 @@ export function alarmList(rows, api, again) {
     const [words, kind] = row.cleared_ns ? ["over", ""] : row.acked_ns ? ["seen", "amber"] : ["raised", "bad"];
     return h("li", null, h("span", { class: `tag ${kind}` }, words), h("span", { class: "grow" }, h("strong", null, row.rule), row.text ? `: ${row.text}` : ""),
       h("span", { class: "soft" }, moment(row.raised_ns), row.run ? `, run ${row.run}` : "", row.acked_by ? `, seen by ${row.acked_by}` : ""),
-      row.acked_ns ? null : h("button", { type: "button", "aria-label": `Acknowledge the alarm ${row.rule}`, onclick: () => acknowledge(row, api, again) }, "Acknowledge"));
+      row.acked_ns ? null : h("button", { type: "button", class: "operates", "aria-label": `Acknowledge the alarm ${row.rule}`, onclick: () => acknowledge(row, api, again) }, "Acknowledge"));
   }));
 }
 

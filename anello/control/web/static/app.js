@@ -50,7 +50,7 @@ function showStrip() {
     h("span", { class: `state ${state.state}`, id: "state" }, WORDS[state.state] ?? state.state),
     h("div", { class: "which" }, h("strong", null, title), h("span", { class: "soft" }, [state.name, state.chain].filter(Boolean).join(" · ")),
       h("span", { class: "soft", id: "since" })),
-    h("div", { class: "orders" }, state.busy ? h("span", { class: "soft" }, `${state.busy}…`) : null,
+    h("div", { class: "orders operates" }, state.busy ? h("span", { class: "soft" }, `${state.busy}…`) : null,
       state.possible.filter((step) => ORDERS[step]).map((step) => h("button", {
         type: "button", "data-order": step, class: { start: "good", abort: "bad", stop: "main" }[step] ?? "", disabled: Boolean(state.busy) && step !== "abort",
         onclick: () => order(step) }, ORDERS[step]))));
@@ -128,12 +128,13 @@ addEventListener("popstate", show);
 function askToken() {
   const field = h("input", { id: "token", type: "password", autocomplete: "off", required: true });
   document.getElementById("main").replaceChildren(h("form", { class: "panel narrow", onsubmit: (event) => { event.preventDefault(); api.setToken(field.value); begin(); } },
-    h("h1", null, "Who is there?"), h("p", { class: "about" }, "The address that the control room printed has a token in it; both tokens are in control-tokens.json in the directory of the runs."),
+    h("h1", null, "Who is there?"), h("p", { class: "about" }, "anello ctl page prints the address with its token; both tokens are in control-tokens.json in the directory of the runs."),
     h("label", { for: "token" }, "Token"), field, h("button", { type: "submit", class: "main" }, "Go on")));
 }
 
 async function begin() {
   try {
+    document.documentElement.dataset.role = (await api.get("role")).role; // page.css hides what a viewer would be refused
     take("state", await api.get("state"));
   } catch (error) {
     if (error.status === 401) { askToken(); return; }

@@ -58,8 +58,8 @@ export async function config({ api }) {
   const configs = await api.get("configs");
   const element = h("div", null, h("h1", null, "Configuration"), h("div", { class: "grid" },
     h("section", { class: "panel", "aria-label": "Configuration" }, h("form", { onsubmit: (event) => { event.preventDefault(); send("configure", "Configured"); } },
-      h("div", { class: "row", style: "display:flex;flex-wrap:wrap;gap:10px;align-items:end" }, h("div", { class: "grow" }, h("label", { for: "file" }, "File on the control room's machine"), file), h("button", { type: "button", onclick: read }, "Read"),
-        h("button", { type: "button", onclick: () => send("check", "Nothing is wrong with it") }, "Check"), h("button", { type: "submit", class: "main" }, "Configure")), problem, fields)),
+      h("div", { class: "row", style: "display:flex;flex-wrap:wrap;gap:10px;align-items:end" }, h("div", { class: "grow" }, h("label", { for: "file" }, "File on the control room's machine"), file), h("button", { type: "button", class: "operates", onclick: read }, "Read"),
+        h("button", { type: "button", class: "operates", onclick: () => send("check", "Nothing is wrong with it") }, "Check"), h("button", { type: "submit", class: "main operates" }, "Configure")), problem, fields)),
     panel("Earlier ones", "", configs.length ? table(["digest", "chain", "first used", "by", "runs"], configs.map((one) => [look(one, api), one.chain, moment(one.at_ns), one.author, String(one.runs)]), ["", "", "", "", "n"]) : nothing("No run has had one yet."))));
   return { element };
 }

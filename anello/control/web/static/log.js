@@ -20,7 +20,7 @@ export function writer(api, run, again) {
       say(error.message, true);
     }
   };
-  return h("form", { onsubmit: write }, h("label", { for: "entry" }, run ? `New entry for run ${run}` : "New entry"), text, h("p", null, h("button", { type: "submit", class: "main" }, "Write")));
+  return h("form", { class: "operates", onsubmit: write }, h("label", { for: "entry" }, run ? `New entry for run ${run}` : "New entry"), text, h("p", null, h("button", { type: "submit", class: "main" }, "Write")));
 }
 
 export const entries = (rows) => (rows.length ? h("ul", { class: "list" }, rows.map((row) => h("li", null, h("span", { class: "soft" }, moment(row.t_ns)),

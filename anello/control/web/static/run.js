@@ -47,7 +47,7 @@ function mark(row, api, again) {
       await again();
     } catch (error) { say(error.message, true); }
   };
-  return h("form", { class: "row", onsubmit: send }, h("div", null, h("label", { for: "mark" }, "Quality"), quality), h("div", { class: "grow" }, h("label", { for: "comment" }, "Comment"), comment), h("button", { type: "submit", class: "main" }, "Mark"));
+  return h("form", { class: "row operates", onsubmit: send }, h("div", null, h("label", { for: "mark" }, "Quality"), quality), h("div", { class: "grow" }, h("label", { for: "comment" }, "Comment"), comment), h("button", { type: "submit", class: "main" }, "Mark"));
 }
 
 function half(element) {

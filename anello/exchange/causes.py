@@ -101,7 +101,8 @@ def flaws(record: Farm) -> list[Flaw]:
     found = [Flaw(cause.words, cause.n, ordered=cause.ordered) for cause in counted]
     found += [Flaw(f"node {rank} is gone: {why}") for rank, why in record.absent.items()]
     found += [Flaw(f"node {node.rank}: {node.failure}") for node in record.nodes if node.failure]
+    share = record.config.run.max_degraded_share
     for node in record.nodes:
         found += publish_flaws(node.counters)
-        found += [flaw for part in detector_parts() for flaw in part.flaws(node.counters)]
+        found += [flaw for part in detector_parts() for flaw in part.flaws(node.counters, share)]
     return found

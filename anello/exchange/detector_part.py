@@ -41,7 +41,7 @@ class DetectorPart:
         """What else a node lost, by words; causes with none are left out."""
         return {}
 
-    def flaws(self, counters: Counters) -> list[Flaw]:
+    def flaws(self, counters: Counters, most_degraded_share: float) -> list[Flaw]:
         """What else is wrong with a node's part of the run."""
         return []
 

@@ -75,10 +75,8 @@ class ExchangeLive:
         """As the run's record will have it, but for what only nodes that have ended can tell."""
         records = [self._record(rank, blocks, node) for rank, blocks in of_nodes(node).items()]
         farm = together(self._config, records, n_nodes=len(records), absent={})
-        counted = (*causes.of_exchange(farm), *causes.of_nodes(farm))
         with_builder = {f"packets {words}": n for words, n in _named(node, "manager", LOST_WITH_BUILDER).items()}
-        return [*(Flaw(cause.words, cause.n, cause.ordered) for cause in counted),
-                *(Flaw(words, n) for words, n in with_builder.items())]  # fmt: skip
+        return [*causes.flaws(farm), *(Flaw(words, n) for words, n in with_builder.items())]
 
     def _record(self, rank: int, blocks: Counters, node: Counters) -> NodeRecord:
         roles = self._roles(node)[rank]

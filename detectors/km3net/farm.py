@@ -38,5 +38,5 @@ class Km3netPart(DetectorPart):
             return {}
         return {f"datagrams {words}": n for words, n in losses(counters).items() if words not in COSTS_NOTHING}
 
-    def flaws(self, counters: Counters) -> list[Flaw]:
+    def flaws(self, counters: Counters, most_degraded_share: float) -> list[Flaw]:
         return node_flaws(counters) if "slice_unpack" in counters else []

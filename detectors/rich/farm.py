@@ -9,7 +9,7 @@ from anello.ledger import Counters, Reader, Row
 from anello.verdict import Flaw, publish_flaws
 
 from .ledger import board_rows, decision_rows
-from .losses import trigger_flaws
+from .losses import less_effort, trigger_flaws
 
 PUBLISHER = "publish.decisions"  # "publish" gives built events to subscribers, before they are decided
 NOT_FRAMED = {
@@ -47,8 +47,9 @@ class RichPart(DetectorPart):
             yield from _merger_rows(Reader(counters))
             yield from decision_rows(Reader(counters), PUBLISHER)
 
-    def flaws(self, counters: Counters) -> list[Flaw]:
-        return [*publish_flaws(counters, PUBLISHER), *trigger_flaws(counters)]
+    def flaws(self, counters: Counters, most_degraded_share: float) -> list[Flaw]:
+        less = less_effort(counters, most_degraded_share)
+        return [*publish_flaws(counters, PUBLISHER), *trigger_flaws(counters), *less]
 
     def rows_of_farm(self, nodes: Sequence[Counters], gone: Gone) -> Iterator[Row]:
         return farm_rows(nodes, gone.nodes or gone.mfps)

@@ -1,6 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """The figures of a run, as history, alarms and page have them."""
 
+from typing import Any
+
 import fake_control
 import pytest
 from fake_control import FakeOperator, FakePages
@@ -29,8 +31,8 @@ def test_every_figure_is_one_that_rules_know() -> None:
 def test_a_file_that_refuses_is_a_figure(monkeypatch: pytest.MonkeyPatch, refusing: int) -> None:
     counters = fake_control.node_counters
 
-    def with_store(n: int, n_lost: int) -> dict[str, dict[str, int]]:
-        return counters(n, n_lost) | {"camera_store": {"events_seen": n, "refusing": refusing}}
+    def with_store(n: int, *others: Any) -> dict[str, dict[str, int]]:
+        return counters(n, *others) | {"camera_store": {"events_seen": n, "refusing": refusing}}
 
     monkeypatch.setattr(fake_control, "node_counters", with_store)
     assert figures_after(State.RUNNING, seconds=1)["files_refusing"] == refusing

@@ -90,6 +90,12 @@ def test_batches_that_the_trigger_plugin_failed_on_are_named_as_in_a_run_without
     assert flaw.word is Word.LOST
 
 
+@pytest.mark.parametrize(("n_passed", "word"), [(1, Word.GOOD), (50, Word.DEGRADED)])
+def test_events_that_a_node_did_not_look_at_degrade_the_farm_s_run(n_passed: int, word: Word) -> None:
+    record = record_with("trigger", events=100, events_passed=n_passed)
+    assert [flaw.word for flaw in flaws(record) if "passed without a look" in flaw.words] == [word]
+
+
 def test_decisions_that_subscribers_missed_are_named() -> None:
     record = record_with("publish.decisions", records_dropped_at_end=7)
     assert [flaw.in_words for flaw in flaws(record)] == ["7 records not published by the end"]

@@ -29,7 +29,9 @@ class InputKeys(Section):
         default="", description="Configuration file of that chain, relative to this file; not with generator."
     )
     settings: list[str] = Field(
-        default=[], max_length=100, description='Values that override those of that file: ["source.rate_hz=1e5"].'
+        default=[],
+        max_length=100,
+        description='Values that override those of that file: ["source.rate_hz=1e5"]. --set adds to them.',
     )
     front_ends: Literal["simulated", "external"] = Field(
         default="simulated",

@@ -134,6 +134,16 @@ def test_every_key_is_described(chain: str, name: str) -> None:
     assert known_keys(chain)[name].description.endswith(".")
 
 
+def test_settings_of_the_chain_behind_the_exchange_are_added_to_the_file_s() -> None:
+    """Else who sets a rate takes the file's trigger.deadline_us=0 away, and hardly an event is looked at."""
+    file = ROOT / "detectors/rich/na62-rich-farm.toml"
+    config = load(file, ['input.settings=["source.rate_hz=20000"]', 'input.settings=["run.seed=7"]'])
+    assert isinstance(config, ExchangeConfig)
+    settings = load(file).flat()["input.settings"]
+    assert "trigger.deadline_us=0" in settings
+    assert config.input.settings == [*settings, "source.rate_hz=20000", "run.seed=7"]
+
+
 # --- Several chains-----------------------------------------------------------------------------------------------
 def test_a_file_without_chain_is_for_the_rich(tmp_path: Path) -> None:
     path = tmp_path / "old.toml"

@@ -28,7 +28,7 @@ MAX_PAYLOAD_BYTES = 9000 - 28 - 64
 DRAGON = 1
 COUNTERS_KINDS = {22: DRAGON, 16: 2, 20: 3}  # bytes of a module's counters: counters_kind of its fragments
 UCTS_BYTES, UCTS_TIME_AT = 31, 12  # after event, pps and clock counter, u32 each: a u64 in ns
-STORED = 0b11  # of pixel_status in R1v1: its samples are in `waveform`
+STORED, GAINS = 0b11, 0b1100  # of pixel_status in R1v1: its samples are in `waveform`; the gains that it was read with
 
 
 @dataclass(frozen=True)
@@ -132,8 +132,8 @@ def _lst(row: Any, n_modules: int, n_samples: int) -> _Event:
 def _r1v1(row: Any, about: Any) -> _Event:
     """Of a module without samples the pixels may be missing in `waveform`, too."""
     n_modules, n_pixels, n_gains = int(about.num_modules), int(about.num_pixels), int(row.num_channels)
-    stored = (np.asarray(row.pixel_status) & STORED) != 0
     samples = row.waveform.reshape(n_gains, -1, int(row.num_samples))
+    stored = _stored(row.pixel_status, n_pixels, is_whole=samples.shape[1] == n_pixels)
     whole = np.zeros((n_gains, n_pixels, samples.shape[2]), np.uint16)
     whole[:, stored if samples.shape[1] != n_pixels else slice(None)] = samples
     debug = row.debug
@@ -153,6 +153,16 @@ def _r1v1(row: Any, about: Any) -> _Event:
         trigger_tag=tag or triggers.tag_of_type(int(row.event_type)),
         first_cells=cells.reshape(n_modules, N_CHIPS) if _are_of_chips(cells, n_modules) else None,
     )
+
+
+def _stored(pixel_status: Any, n_pixels: int, *, is_whole: bool) -> NDArray[np.bool_]:
+    """Pixels that have samples, bool[P]. Before the data volume reduction no pixel says so, and each that was read has
+    them; without any status each has. is_whole: there are samples for all pixels."""
+    if pixel_status is None or not len(pixel_status):
+        return np.ones(n_pixels, bool)
+    status = np.asarray(pixel_status)
+    stored = (status & STORED) != 0
+    return (status & GAINS) != 0 if is_whole and not stored.any() else stored
 
 
 def _are_of_chips(cells: Any, n_modules: int) -> bool:

@@ -748,6 +748,24 @@ def test_nobody_takes_the_stream() -> None:
 
 
 # --- Files of real cameras ----------------------------------------------------------------------------------------
+@pytest.mark.parametrize(
+    ("status", "is_whole", "wanted"),
+    [
+        ([0b1101, 0b1101, 0], True, [True, True, False]),  # after the data volume reduction
+        ([0b1100, 0b1100, 0], True, [True, True, False]),  # before it
+        ([0b1100, 0b1101, 0], False, [False, True, False]),  # two of three were taken away
+        ([0b1100, 0b1100, 0], False, [False, False, False]),
+        (None, True, [True, True, True]),
+        ([], True, [True, True, True]),
+    ],
+)
+def test_a_field_that_a_file_need_not_have_is_not_taken_for_no_data(
+    status: list[int] | None, is_whole: bool, wanted: list[bool]
+) -> None:
+    given = None if status is None else np.array(status, np.uint8)
+    assert zfits._stored(given, 3, is_whole=is_whole).tolist() == wanted
+
+
 @pytest.mark.parametrize("name", DESCRIBED)
 def test_r1v1_files_become_fragments_again(name: str, tmp_path: Path) -> None:
     """What was written is read with all samples, times and counters, missing modules missing."""

@@ -41,7 +41,8 @@ def read(pedestal: Path, calibration: Path, telescope: int = 1) -> Imported:
     _check(pedestal, drs4, {"baseline_mean": (n_gains, n_pixels, N_CELLS),
                             "spike_height": (n_gains, n_pixels, SPIKE_SAMPLES)})  # fmt: skip
     _check(calibration, levels, dict.fromkeys(CALIBRATION, (n_gains, n_pixels)))
-    usable = (levels["unusable_pixels"] == 0) & (levels["dc_to_pe"] > 0)  # NaN is not
+    has_baseline = np.isfinite(drs4["baseline_mean"]).all(axis=2) & np.isfinite(drs4["spike_height"]).all(axis=2)
+    usable = (levels["unusable_pixels"] == 0) & (levels["dc_to_pe"] > 0) & has_baseline  # NaN is not above 0
     if not usable[0].any():
         raise InputError(f"{calibration}: no pixel of the high gain is usable")
     pe_per_count = float(np.median(levels["dc_to_pe"][0][usable[0]]))
@@ -49,12 +50,23 @@ def read(pedestal: Path, calibration: Path, telescope: int = 1) -> Imported:
     for gain in range(n_gains):  # those of another gain are worth more
         factor[gain][~usable[gain]] = np.median(factor[gain][usable[gain]]) if usable[gain].any() else 1.0
     level = np.where(usable, levels["pedestal_per_sample"], 0)
-    baseline = drs4["baseline_mean"] + level[:, :, np.newaxis]
+    cells, spikes = (_of_the_living(drs4[name], has_baseline) for name in PEDESTAL)
+    baseline = cells + level[:, :, np.newaxis]
     _check_range(pedestal, "baseline_mean and pedestal_per_sample", baseline, (0, LARGEST_BASELINE))
-    _check_range(pedestal, "spike_height", drs4["spike_height"], (-LARGEST_BASELINE, LARGEST_BASELINE))
+    _check_range(pedestal, "spike_height", spikes, (-LARGEST_BASELINE, LARGEST_BASELINE))
     _check_range(calibration, "dc_to_pe over its median", factor, (0, LARGEST_FACTOR))
-    made = Coefficients(*(np.asarray(one, np.float32) for one in (baseline, drs4["spike_height"], factor)))
+    made = Coefficients(*(np.asarray(one, np.float32) for one in (baseline, spikes, factor)))
     return Imported(made, pe_per_count, [int(one) for one in (~usable).sum(axis=1)])
+
+
+def _of_the_living(values: NDArray[Any], has_baseline: NDArray[np.bool_]) -> NDArray[Any]:
+    """values: float[gains, pixels, K]. A dead module's pixels, which its file calls NaN, get the median of their gain's
+    others: their samples mean nothing, and the camera's others are calibrated."""
+    filled = np.array(values, float)
+    for gain, is_there in enumerate(has_baseline):
+        if is_there.any():
+            filled[gain, ~is_there] = np.median(filled[gain, is_there], axis=0)
+    return filled
 
 
 def _arrays(path: Path, names: tuple[str, ...], telescope: int, group: str, table: str) -> Arrays:

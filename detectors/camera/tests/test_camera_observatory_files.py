@@ -140,7 +140,7 @@ def test_ctapipe_reads_the_same_files_the_same_way(seed: int, tmp_path: Path) ->
     [
         (lambda drs4, levels: levels.pop("dc_to_pe"), "cannot be read from /tel_1/calibration"),
         (lambda drs4, levels: drs4.update(baseline_mean=drs4["baseline_mean"][:, :7]), "which must be"),
-        (lambda drs4, levels: drs4["baseline_mean"].__setitem__((0, 0, 0), np.nan), "must be 0 to 4095.9"),
+        (lambda drs4, levels: drs4["baseline_mean"].__setitem__((0, 0, 0), 1e9), "must be 0 to 4095.9"),
         (lambda drs4, levels: levels.update(unusable_pixels=np.ones((G, P), bool)), "no pixel of the high gain"),
         (lambda drs4, levels: levels["dc_to_pe"].__setitem__((1, 0), 1e9), "must be 0 to 1000"),
     ],
@@ -150,6 +150,21 @@ def test_files_that_are_not_as_described_are_named(spoil: Any, says: str, tmp_pa
     spoil(drs4, levels)
     with pytest.raises(InputError, match=says):
         observatory_files.read(*as_hdf5(tmp_path, drs4, levels))
+
+
+def test_a_dead_module_costs_that_module(tmp_path: Path) -> None:
+    drs4, levels = made_up()
+    before = observatory_files.read(*as_hdf5(tmp_path, drs4, levels))
+    dead, living = slice(7, 14), np.r_[0:7, 14:P]
+    for name in ("baseline_mean", "spike_height"):
+        drs4[name] = drs4[name].astype(float)
+        drs4[name][:, dead] = np.nan
+    (tmp_path / "dead").mkdir()
+    found = observatory_files.read(*as_hdf5(tmp_path / "dead", drs4, levels))
+    assert all(np.isfinite(one).all() for one in (found.coefficients.baseline, found.coefficients.spike_height))
+    assert np.array_equal(found.coefficients.baseline[:, living], before.coefficients.baseline[:, living])
+    already = (levels["unusable_pixels"][:, dead] != 0) | ~(levels["dc_to_pe"][:, dead] > 0)
+    assert np.array_equal(np.array(found.n_unusable) - before.n_unusable, (~already).sum(axis=1))
 
 
 def test_another_telescope_is_named(tmp_path: Path) -> None:

@@ -67,6 +67,8 @@ def _losses_by_now(node: Counters, source: Counters | None) -> Iterator[Loss]:
                 yield Loss("fragments", cause, seen, cause in ORDERED, f"board {board}")
         if gaps:
             yield Loss("fragments", "never came", gaps, False, f"board {board}")
+    if dropped := total(node, "receive.port", "kernel_dropped"):  # before the next fragment shows the gap
+        yield Loss("datagrams", KERNEL_DROPPED, dropped)
 
 
 def flaws(node: Counters, source: Counters | None, config: CameraConfig, ledger: Ledger) -> list[Flaw]:

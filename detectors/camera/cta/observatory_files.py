@@ -41,7 +41,7 @@ def read(pedestal: Path, calibration: Path, telescope: int = 1) -> Imported:
     _check(pedestal, drs4, {"baseline_mean": (n_gains, n_pixels, N_CELLS),
                             "spike_height": (n_gains, n_pixels, SPIKE_SAMPLES)})  # fmt: skip
     _check(calibration, levels, dict.fromkeys(CALIBRATION, (n_gains, n_pixels)))
-    has_baseline = np.isfinite(drs4["baseline_mean"]).all(axis=2) & np.isfinite(drs4["spike_height"]).all(axis=2)
+    has_baseline = np.isfinite(np.concatenate([drs4[name] for name in PEDESTAL], axis=2)).all(axis=2)
     usable = (levels["unusable_pixels"] == 0) & (levels["dc_to_pe"] > 0) & has_baseline  # NaN is not above 0
     if not usable[0].any():
         raise InputError(f"{calibration}: no pixel of the high gain is usable")
@@ -50,7 +50,7 @@ def read(pedestal: Path, calibration: Path, telescope: int = 1) -> Imported:
     for gain in range(n_gains):  # those of another gain are worth more
         factor[gain][~usable[gain]] = np.median(factor[gain][usable[gain]]) if usable[gain].any() else 1.0
     level = np.where(usable, levels["pedestal_per_sample"], 0)
-    cells, spikes = (_of_the_living(drs4[name], has_baseline) for name in PEDESTAL)
+    cells, spikes = (_of_the_living(drs4[name], np.asarray(has_baseline)) for name in PEDESTAL)
     baseline = cells + level[:, :, np.newaxis]
     _check_range(pedestal, "baseline_mean and pedestal_per_sample", baseline, (0, LARGEST_BASELINE))
     _check_range(pedestal, "spike_height", spikes, (-LARGEST_BASELINE, LARGEST_BASELINE))

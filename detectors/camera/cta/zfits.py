@@ -148,7 +148,7 @@ def _r1v1(row: Any, about: Any) -> _Event:
         number=int(row.event_id) % 2**32,
         timestamp_ns=int(row.event_time_s) * 10**9 + int(row.event_time_qns) // 4,
         waveform=whole.reshape(n_gains, n_modules, -1, samples.shape[2]).transpose(1, 0, 2, 3),
-        present=stored.reshape(n_modules, -1).any(axis=1),
+        present=np.asarray(stored.reshape(n_modules, -1).any(axis=1)),
         counters=counters,
         trigger_tag=tag or triggers.tag_of_type(int(row.event_type)),
         first_cells=cells.reshape(n_modules, N_CHIPS) if _are_of_chips(cells, n_modules) else None,
@@ -161,8 +161,8 @@ def _stored(pixel_status: Any, n_pixels: int, *, is_whole: bool) -> NDArray[np.b
     if pixel_status is None or not len(pixel_status):
         return np.ones(n_pixels, bool)
     status = np.asarray(pixel_status)
-    stored = (status & STORED) != 0
-    return (status & GAINS) != 0 if is_whole and not stored.any() else stored
+    stored = np.asarray((status & STORED) != 0)
+    return np.asarray((status & GAINS) != 0) if is_whole and not stored.any() else stored
 
 
 def _are_of_chips(cells: Any, n_modules: int) -> bool:

@@ -22,7 +22,7 @@ pytest.importorskip("anello._engine", reason="the compiled engine is not built")
 pytestmark = pytest.mark.process
 
 SHORT = ["source.burst_ms=200", "source.gap_ms=20", "source.n_bursts=2", "source.rate_hz=5000", "run.refresh_ms=100",
-         "receive.events_per_buffer=32", f"build.timeout_ms={PATIENCE_MS}",
+         "receive.events_per_buffer=32", f"build.timeout_ms={PATIENCE_MS}", "trigger.deadline_us=0",
          "run.n_report_events=0", "source.simulation.n_pool_events=500"]  # fmt: skip
 LIMIT_S = 120
 

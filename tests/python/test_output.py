@@ -55,7 +55,7 @@ CONFIG = "detectors/rich/na62-rich.toml"
 SHORT = ["--set", "source.burst_ms=100", "--set", "source.gap_ms=10", "--set", "source.n_bursts=2", "--set",
          "source.rate_hz=5000", "--set", "source.simulation.n_pool_events=500",
          "--set", "receive.events_per_buffer=32", "--set", "run.refresh_ms=50",
-         "--set", f"build.timeout_ms={PATIENCE_MS}"]  # fmt: skip
+         "--set", f"build.timeout_ms={PATIENCE_MS}", "--set", "trigger.deadline_us=0"]  # fmt: skip
 
 
 def summary_of(directory: Path, shell: str, *, display: str = "plain", **environment: str) -> tuple[int, Any]:

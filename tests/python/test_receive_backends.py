@@ -21,7 +21,7 @@ engine = pytest.importorskip("anello._engine", reason="the compiled engine is no
 
 SHORT = ["--set", "source.burst_ms=200", "--set", "source.gap_ms=20", "--set", "source.n_bursts=3",
          "--set", "source.rate_hz=20000", "--set", "run.refresh_ms=100", "--set", "receive.events_per_buffer=32",
-         "--set", f"build.timeout_ms={PATIENCE_MS}"]  # fmt: skip
+         "--set", f"build.timeout_ms={PATIENCE_MS}", "--set", "trigger.deadline_us=0"]  # fmt: skip
 ENVIRONMENT = os.environ | {"PYTHONPATH": str(ROOT), "COLUMNS": "160"}
 
 

@@ -14,7 +14,8 @@ def events(in_time: list[list[int]]) -> HitEvents:
     flags = np.array([flag for event in in_time for flag in event], bool)
     offset = np.cumsum([0, *(len(event) for event in in_time)]).astype(np.uint32)
     nowhere = np.zeros(len(flags), np.float32)
-    return HitEvents(np.arange(len(in_time)), offset, nowhere, nowhere, nowhere.astype(np.uint16), flags)
+    numbers = np.arange(len(in_time))[:, None]
+    return HitEvents(("event",), numbers, offset, nowhere, nowhere, nowhere.astype(np.uint16), None, flags)
 
 
 def times_ns(given: HitEvents, *settings: str, seed: int = 1) -> np.ndarray:

@@ -14,6 +14,7 @@ from anello.catalogue.schema import check, migrate
 from anello.run_directory import private
 
 FILE = "catalogue.sqlite"
+IN_MEMORY = ":memory:"  # as sqlite calls a database without a file
 BUSY_S = 5.0  # how long another process's transaction is waited for
 RETRY_S = 0.01
 
@@ -106,8 +107,9 @@ def _remedy(error: Exception) -> str:
 
 def _opened(path: Path, busy_s: float) -> sqlite3.Connection:
     """Raises sqlite3.Error. Changing to write-ahead mode does not wait for others by itself, so that it is tried."""
-    with suppress(OSError):  # which sqlite tells in its own words; its other files get this one's mode
-        os.close(private(str(path), os.O_CREAT | os.O_RDWR | os.O_CLOEXEC))
+    if str(path) != IN_MEMORY:
+        with suppress(OSError):  # which sqlite tells in its own words; its other files get this one's mode
+            os.close(private(str(path), os.O_CREAT | os.O_RDWR | os.O_CLOEXEC))
     database = sqlite3.connect(path, timeout=busy_s, isolation_level=None, check_same_thread=False)
     try:
         database.row_factory = sqlite3.Row

@@ -192,7 +192,7 @@ def _together(one: Flaw, other: Flaw) -> Flaw:
     since = [at for at in (one.since_s, other.since_s) if at is not None]
     where = tuple(dict.fromkeys((*one.where, *other.where)))
     return replace(
-        one, n=n, where=where, since_s=min(since, default=None), remedy=one.remedy or other.remedy
+        one, n=n, of=one.of + other.of, where=where, since_s=min(since, default=None), remedy=one.remedy or other.remedy
     )  # fmt: skip
 
 
@@ -257,7 +257,7 @@ def is_reordered(source: Mapping[str, Mapping[str, int]] | None) -> bool:
 
 def incomplete_flaws(n: int, ledger: Ledger, others: Iterable[Flaw]) -> list[Flaw]:
     """n events without a board's fragment: as configured if only configured losses can have caused them."""
-    losses = [flaw for flaw in (*losses_of(ledger), *others) if flaw.n]
+    losses = [flaw for flaw in (*losses_of(ledger), *others) if flaw.n and flaw.word is Word.LOST]
     ordered = bool(losses) and all(one.ordered for one in losses)
     return [Flaw("events incomplete", n, ordered, Word.INCOMPLETE)] if n else []
 

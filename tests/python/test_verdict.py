@@ -18,7 +18,7 @@ from anello.record import Record
 from anello.rich.losses import less_effort
 from anello.rich.record import RichRecord
 from anello.rich.summary import rates
-from anello.verdict import Flaw, Word, judged
+from anello.verdict import Flaw, Word, incomplete_flaws, judged
 
 WHOLE = "good: all data was delivered"
 BALANCED = Ledger((Row("packets", "made", 1, (("placed", 1),)),))
@@ -210,3 +210,18 @@ def test_terminal_summary_and_report_say_the_same_line(tmp_path: Path) -> None:
         assert json.loads((directory / "summary.json").read_text())["verdict"]["line"] == line
         assert line in (directory / "report.html").read_text()
         assert line in said(record)
+
+
+def test_what_nodes_say_of_their_parts_is_added_up() -> None:
+    parts = [Flaw("events passed without a look", n, word=Word.DEGRADED, of=100) for n in (30, 50)]
+    (flaw,) = judged(BALANCED, parts, interrupted=False).flaws
+    assert flaw.in_words == "80 of 200 events passed without a look"
+
+
+def test_events_decided_with_less_effort_are_no_cause_of_a_missing_board() -> None:
+    ledger = dataclasses.replace(BALANCED, losses=(Loss("packets", "board dead", 3, ordered=True),))
+    less = [Flaw("events passed without a look", 5, word=word, of=9) for word in (Word.GOOD, Word.DEGRADED)]
+    (flaw,) = incomplete_flaws(3, ledger, less)
+    assert flaw.ordered
+    (flaw,) = incomplete_flaws(3, ledger, [*less, Flaw("fragments late", 1)])
+    assert not flaw.ordered

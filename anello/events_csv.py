@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 
 from anello.errors import InputError
 from anello.physics import rings_from_columns
-from anello.rings import Rings
+from anello.rings import Rings, n_of_events
 
 N_PMTS = 1952
 KEY = ("run", "burst", "event")
@@ -50,8 +50,7 @@ class HitEvents:
     @property
     def n_hits(self) -> NDArray[np.int64]:
         """int64[E]: of each event."""
-        offset = self.event_offset.astype(np.int64)
-        return offset[1:] - offset[:-1]
+        return n_of_events(self.event_offset)
 
     @property
     def event_index(self) -> NDArray[np.int64]:

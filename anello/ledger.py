@@ -11,7 +11,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from typing import Any
 
-from anello.identity import EPOCH_SHIFT, Ranges, in_words, size
+from anello.identity import EPOCH_SHIFT, ORDERED, Ranges, in_words, size
 
 ONE_OF_MANY = re.compile(r"^((board|node) ?\d+: )+")
 MOST_RANGES = 1000  # of one loss, in summary.json
@@ -143,13 +143,29 @@ SUBSCRIBED = (
 
 def total(counters: Counters, prefix: str, name: str) -> int:
     """Of all numbered blocks with this prefix."""
-    return sum(block.get(name, 0) for _, block in numbered(counters, prefix))
+    return sum(block.get(name, 0) for _, block in _blocks(counters, prefix))
 
 
 def numbered(counters: Counters, prefix: str) -> list[tuple[int, Mapping[str, int]]]:
     """(number, block) of the blocks with a number behind the prefix, in the order of the numbers."""
+    return sorted(_blocks(counters, prefix), key=lambda one: one[0])
+
+
+def _blocks(counters: Counters, prefix: str) -> Iterator[tuple[int, Mapping[str, int]]]:
     found = ((name.removeprefix(prefix), block) for name, block in counters.items() if name.startswith(prefix))
-    return sorted(((int(number), block) for number, block in found if number.isdigit()), key=lambda one: one[0])
+    return ((int(number), block) for number, block in found if number.isdigit())
+
+
+def losses_by_now(level: str, board: int, gaps: int, withheld: Mapping[str, int], rest: str) -> Iterator[Loss]:
+    """Of a board that still sends: gaps in its numbers, which may close. withheld: by cause, what its front end says
+    that it did not send; rest: words for what that does not explain."""
+    where = f"board {board}"
+    for cause, n in withheld.items():
+        if explained := min(n, gaps):
+            gaps -= explained
+            yield Loss(level, cause, explained, cause in ORDERED, where)
+    if gaps:
+        yield Loss(level, rest, gaps, False, where)
 
 
 class Reader:

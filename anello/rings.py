@@ -66,8 +66,7 @@ class Rings:
     @property
     def n_rings(self) -> NDArray[np.int64]:
         """int64[E]: rings of each event."""
-        offset = self.event_offset.astype(np.int64)
-        return offset[1:] - offset[:-1]
+        return n_of_events(self.event_offset)
 
     @property
     def event_index(self) -> NDArray[np.int64]:
@@ -122,6 +121,12 @@ class Rings:
         first_of_result = np.cumsum(counts) - counts
         shift = self.event_offset[:-1].astype(np.int64)[events] - first_of_result
         return np.repeat(shift, counts) + np.arange(counts.sum())
+
+
+def n_of_events(offset: OffsetArray) -> NDArray[np.int64]:
+    """int64[E]: how many there are of each event. offset: uint32[E + 1]."""
+    whole = offset.astype(np.int64)
+    return whole[1:] - whole[:-1]
 
 
 def checked_reals(name: str, values: ArrayLike) -> FloatArray:

@@ -3,8 +3,8 @@
 
 from collections.abc import Iterator
 
-from anello.identity import COUNTED, ORDERED
-from anello.ledger import Counters, Ledger, Loss, numbered, total
+from anello.identity import COUNTED
+from anello.ledger import Counters, Ledger, Loss, losses_by_now, numbered, total
 from anello.verdict import (
     DROP_POLICIES,
     Flaw,
@@ -60,13 +60,9 @@ def flaws_by_now(node: Counters, source: Counters | None, config: CameraConfig) 
 def _losses_by_now(node: Counters, source: Counters | None) -> Iterator[Loss]:
     """Gaps in the boards' numbers, without what the front ends withheld."""
     for board, block in numbered(node, "build.board"):
-        gaps, sent = block.get("lost", 0), (source or {}).get(f"source.board{board}", {})
-        for cause, name in COUNTED.items():
-            if seen := min(sent.get(f"fragments_{name}", 0), gaps):
-                gaps -= seen
-                yield Loss("fragments", cause, seen, cause in ORDERED, f"board {board}")
-        if gaps:
-            yield Loss("fragments", "never came", gaps, False, f"board {board}")
+        sent = (source or {}).get(f"source.board{board}", {})
+        withheld = {cause: sent.get(f"fragments_{name}", 0) for cause, name in COUNTED.items()}
+        yield from losses_by_now("fragments", board, block.get("lost", 0), withheld, "never came")
     if dropped := total(node, "receive.port", "kernel_dropped"):  # before the next fragment shows the gap
         yield Loss("datagrams", KERNEL_DROPPED, dropped)
 

@@ -12,7 +12,17 @@ from functools import cached_property
 from typing import Any
 
 from anello.identity import CAUSES, COUNTED, ORDERED, Came, Made, Matched, ends_of_epochs, matched, size
-from anello.ledger import NEVER_SEEN, UNEXPLAINED, Loss, Part, Reader, Row, dropped_datagrams, possible_causes
+from anello.ledger import (
+    NEVER_SEEN,
+    UNEXPLAINED,
+    Loss,
+    Part,
+    Reader,
+    Row,
+    dropped_datagrams,
+    losses_by_now,
+    possible_causes,
+)
 
 NEVER_CAME = "never came"
 MAX_EVENTS = 255  # in one packet of mep
@@ -183,15 +193,10 @@ class BoardView:
 
     def losses_by_now(self) -> Iterator[Loss]:
         """While the board sends: what is on its way is not lost."""
-        where, level = f"board {self.board}", self.level
-        gaps = self.got("lost_sequences")
-        for cause, n in self.withheld.items() if self.source_reader else ():
-            if seen := min(n, gaps):
-                gaps -= seen
-                yield Loss(level, cause, seen, cause in ORDERED, where)
-        if gaps:
-            counted = [("dropped by the kernel", self.got("kernel_dropped"))]
-            yield Loss(level, possible_causes(gaps, counted, NEVER_CAME, rest=False), gaps, False, where)
+        gaps, counted = self.got("lost_sequences"), [("dropped by the kernel", self.got("kernel_dropped"))]
+        withheld = self.withheld if self.source_reader else {}
+        rest = possible_causes(gaps, counted, NEVER_CAME, rest=False)
+        yield from losses_by_now(self.level, self.board, gaps, withheld, rest)
 
 
 # --- Rows ---------------------------------------------------------------------------------------------------------

@@ -1,11 +1,14 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What JUnit reports of ctest and pytest say: each failed test, skips by reason, and N passed, N failed, N skipped."""
+"""What JUnit reports of ctest and pytest say: each failed test with what it said last, skips by reason, and N passed,
+N failed, N skipped."""
 
 import re
 import sys
 from collections import Counter
 from pathlib import Path
 from xml.etree import ElementTree
+
+N_LINES = 20  # of what a failed test said; the reports have all of it
 
 
 def outcome(case: ElementTree.Element) -> str:
@@ -32,21 +35,31 @@ def full_name(case: ElementTree.Element) -> str:
     return name if not module or module == name else f"{module}::{name}"
 
 
+def last_words(case: ElementTree.Element) -> list[str]:
+    """Of a failed test: pytest puts its traceback into `failure`, ctest what the program printed into `system-out`."""
+    said = [case.findtext(tag) or "" for tag in ("failure", "error")]
+    text = next(filter(str.strip, said), case.findtext("system-out", ""))
+    return [line[:200] for line in text.rstrip().splitlines()[-N_LINES:]]
+
+
 def summary(reports: list[Path]) -> str:
     counts: Counter[str] = Counter()
     skips: Counter[str] = Counter()
-    lines = []
+    failed = []
     for report in reports:
         part = report.stem.removeprefix("junit-")
         for case in ElementTree.parse(report).iter("testcase"):
             result = outcome(case)
             counts[result] += 1
             if result == "failed":
-                lines.append(f"    failed ({part}) {full_name(case)}")
+                failed.append(f"    failed ({part}) {full_name(case)}")
+                failed += [f"        {line}" for line in last_words(case)]
             if result == "skipped":
                 skips[f"({part}) {skip_reason(case)}"] += 1
-    lines += [f"    {number} skipped {reason}" for reason, number in skips.items()]
-    return "\n".join([*lines, ", ".join(f"{counts[result]} {result}" for result in ("passed", "failed", "skipped"))])
+    skipped = [f"    {number} skipped {reason}" for reason, number in skips.items()]
+    return "\n".join(
+        [*skipped, *failed, ", ".join(f"{counts[result]} {result}" for result in ("passed", "failed", "skipped"))]
+    )
 
 
 if __name__ == "__main__":

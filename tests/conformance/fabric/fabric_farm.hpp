@@ -4,6 +4,7 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <chrono>
 #include <cstddef>
 #include <cstdint>
 #include <functional>
@@ -203,10 +204,21 @@ class Farm {
     }
     /// Lets `time_ns` pass while all that live make progress.
     void pass(Nanoseconds time_ns) {
-        for (const Nanoseconds end = clock_.monotonic_ns() + time_ns; clock_.monotonic_ns() < end;) {
+        const Nanoseconds end = clock_.monotonic_ns() + time_ns;
+        pass_until([&] { return clock_.monotonic_ns() >= end; });
+    }
+    /// Lets time pass until it holds, or for so long that it never will. Sockets, and the thread that UCX has of its
+    /// own, live in real time: each quarter of a heartbeat leaves them a moment, or who lives would not be heard in
+    /// time on a busy machine.
+    bool pass_until(const std::function<bool()>& holds) {
+        const Nanoseconds end = clock_.monotonic_ns() + 10 * config_.connect_timeout_ns;
+        while (!holds()) {
+            if (clock_.monotonic_ns() >= end) return false;
             clock_.advance(config_.heartbeat_ns / 4);
             step(100);
+            std::this_thread::sleep_for(std::chrono::milliseconds(1));
         }
+        return true;
     }
     /// Sends, making progress while there is no room.
     Status send(Peer from, Peer to, std::span<const std::byte> header, std::span<const std::byte> payload,

@@ -199,7 +199,14 @@ Descriptor load(const std::vector<bpf_insn>& code, bool pieces) {
     attributes.license = reinterpret_cast<std::uintptr_t>(licence);
     attributes.prog_flags = pieces ? BPF_F_XDP_HAS_FRAGS : 0;
     std::copy(std::begin(name), std::end(name), attributes.prog_name);
-    return checked(call_bpf(BPF_PROG_LOAD, attributes), "cannot load the XDP program");
+    // The kernel's check of a program gives up with EAGAIN where the thread has something else to do; libbpf repeats
+    // it as often.
+    int number = -1;
+    for (int attempt = 0; attempt < 5 && number < 0; ++attempt) {
+        number = call_bpf(BPF_PROG_LOAD, attributes);
+        if (number < 0 && errno != EAGAIN) break;
+    }
+    return checked(number, "cannot load the XDP program");
 }
 
 }  // namespace

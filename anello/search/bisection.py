@@ -70,7 +70,7 @@ class Cause(StrEnum):
     NODE = "the node"
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, kw_only=True)
 class Quiet:
     """When other programs, or the machine itself, spoil a run. Such a run is thrown away whether it passes or fails, or
     the choice would favour what passes; after `tries` runs the last one counts all the same."""

@@ -85,8 +85,12 @@ def measure(options: argparse.Namespace, case: Case) -> CameraTrial:
         return last[0].trial
 
     with runner([*case.settings(), *options.set], options.seconds) as run:
-        Quiet(options.others, options.tries).measure(one, case.rate_hz(options.gbit))
+        quiet_of(options).measure(one, case.rate_hz(options.gbit))
     return last[0]
+
+
+def quiet_of(options: argparse.Namespace) -> Quiet:
+    return Quiet(other_cores=options.others, tries=options.tries)
 
 
 def compared(repeats: dict[Case, list[CameraTrial]]) -> Iterator[dict[str, object]]:
@@ -111,12 +115,12 @@ def highest_rate(options: argparse.Namespace, case: Case) -> dict[str, object]:
         measured[id(done.trial)] = done
         return done.trial
 
-    rules = Rules()
+    rules, quiet = Rules(), quiet_of(options)
     with runner([*case.settings(), *options.set], options.seconds) as run:
         result = Search(
             Grid(lowest, highest, step), one, seconds=options.seconds, rules=rules,
-            quiet=Quiet(options.others, options.tries), n_repeats=3, n_confirm=max(3, options.repeats),
-            watcher=search_report.ConsoleWatcher(Console(), rules),
+            quiet=quiet, n_repeats=3, n_confirm=max(3, options.repeats),
+            watcher=search_report.ConsoleWatcher(Console(), rules, quiet),
         ).run()  # fmt: skip
     print("\n".join(search_report.lines(result)), flush=True)
     said: dict[str, object] = {"step_gbit_per_s": case.gbit_per_s(step), "words": search_report.lines(result)}

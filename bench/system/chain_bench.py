@@ -77,9 +77,13 @@ def machine_floor() -> dict[str, object]:
 def measure(options: argparse.Namespace, algorithm: str, rate_hz: float) -> Trial:
     """One run; while others take more of the machine than is allowed it is thrown away and tried again."""
     settings = settings_of(options, algorithm)
-    quiet = Quiet(options.others, options.tries)
+    quiet = quiet_of(options)
     trial, _ = quiet.measure(lambda hz: run_once(settings, rate_hz=hz, burst_s=options.seconds), rate_hz)
     return trial
+
+
+def quiet_of(options: argparse.Namespace) -> Quiet:
+    return Quiet(other_cores=options.others, tries=options.tries)
 
 
 def settings_of(options: argparse.Namespace, algorithm: str) -> list[str]:
@@ -97,14 +101,14 @@ def highest_rates(options: argparse.Namespace, algorithm: str) -> Iterator[dict[
 def highest_rate(options: argparse.Namespace, algorithm: str, deadline_us: float) -> dict[str, object]:
     """What `anello search` finds; deadline_us: of p99.9, 0: none."""
     lowest, highest, step = (rate_mhz * 1e6 for rate_mhz in numbers(options.search))
-    rules = Rules(deadline_us or None, "p99.9")
+    rules, quiet = Rules(deadline_us or None, "p99.9"), quiet_of(options)
     case = f"highest/{algorithm}" + ("" if deadline_us else "/no deadline")
     print(f"{case}:", flush=True)
     with runner(settings_of(options, algorithm), options.seconds) as run:
         result = Search(
             Grid(lowest, highest, step), run, seconds=options.seconds, rules=rules,
-            quiet=Quiet(options.others, options.tries), n_repeats=max(3, options.repeats),
-            watcher=search_report.ConsoleWatcher(Console(), rules),
+            quiet=quiet, n_repeats=max(3, options.repeats),
+            watcher=search_report.ConsoleWatcher(Console(), rules, quiet),
         ).run()  # fmt: skip
     print("\n".join(search_report.lines(result)), flush=True)
     return {"case": case, "algorithm": algorithm, "step_hz": step, **summed_up(result)}

@@ -327,10 +327,10 @@ def highest_rate(case: Case, options: argparse.Namespace) -> dict[str, Any]:
 
     print(f"highest/{case.name}:", flush=True)
     lowest, highest, step = (case.rate_hz(gbit) for gbit in numbers(options.search))
-    rules = Rules()
+    rules, quiet = Rules(), Quiet(tries=1)
     result = Search(
-        Grid(lowest, highest, step), one, seconds=options.seconds, rules=rules, quiet=Quiet(tries=1),
-        watcher=search_report.ConsoleWatcher(Console(), rules),
+        Grid(lowest, highest, step), one, seconds=options.seconds, rules=rules, quiet=quiet,
+        watcher=search_report.ConsoleWatcher(Console(), rules, quiet),
     ).run()  # fmt: skip
     rates = [case.gbit_per_s(trial.achieved_hz) for trial in result.found.trials] if result.found else []
     return {"case": f"highest/{case.name}", "unit": "Gb/s of datagrams", "words": search_report.lines(result),

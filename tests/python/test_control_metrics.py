@@ -96,6 +96,7 @@ def test_what_they_say_of_a_farm(text_of_farm: str) -> None:
 
 @pytest.mark.parametrize("which", ["text", "text_of_farm"])
 @pytest.mark.long
+@pytest.mark.process
 def test_names_follow_the_conventions(which: str, request: pytest.FixtureRequest) -> None:
     text = request.getfixturevalue(which)
     checked = subprocess.run(
@@ -113,6 +114,7 @@ def test_buckets_rise_and_the_millisecond_is_exact() -> None:
 
 
 @pytest.mark.long
+@pytest.mark.process
 def test_alarms_are_raised_when_they_should() -> None:
     checked = subprocess.run(
         [tool("promtool"), "test", "rules", str(ROOT / "prometheus/alerts_test.yml")],
@@ -207,6 +209,7 @@ def expressions() -> list[str]:
 
 
 @pytest.mark.long
+@pytest.mark.process
 def test_prometheus_scrapes_and_each_expression_of_the_dashboard_has_data(prometheus: httpx.Client) -> None:
     assert until(prometheus, 'count(up{job="anello"} == 1) == 2') == [2]
     assert len(expressions()) > 20

@@ -26,7 +26,7 @@ pytestmark = pytest.mark.process
 CONFIG = "configs/lhcb-exchange.toml"
 SHORT = ["--set", "fabric.transport=tcp", "--set", "run.refresh_ms=100", "--set", "exchange.packing=100",
          "--set", "exchange.verify_share=1.0", "--set", f"exchange.timeout_ms={PATIENCE_MS}",
-         "--set", "generator.n_buffers=16"]  # fmt: skip
+         "--set", f"exchange.peer_timeout_ms={PATIENCE_MS}", "--set", "generator.n_buffers=16"]  # fmt: skip
 FEW = ["--set", "exchange.n_meps=200"]
 TIMEOUT_S = 120
 

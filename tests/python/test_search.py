@@ -215,7 +215,7 @@ def test_disturbed_runs_are_repeated_within_a_bound_and_counted() -> None:
 
     result = search(disturbed_every_other, Grid(1, 1, 1))
     assert (result.n_thrown_away, result.n_counted_disturbed) == (8, 0)
-    always = search(lambda _: replace(GOOD, other_cores=0.5), Grid(1, 1, 1), quiet=Quiet(0.1, tries=2))
+    always = search(lambda _: replace(GOOD, other_cores=0.5), Grid(1, 1, 1), quiet=Quiet(other_cores=0.1, tries=2))
     assert (always.n_thrown_away, always.n_counted_disturbed) == (8, 8)
     assert always.found is not None
 
@@ -223,7 +223,7 @@ def test_disturbed_runs_are_repeated_within_a_bound_and_counted() -> None:
 @pytest.mark.parametrize("trial", [GOOD, LOSSY])
 def test_disturbed_run_is_thrown_away_whether_it_passes_or_not(trial: Trial) -> None:
     runs = iter([replace(trial, other_cores=0.5), replace(trial, other_cores=0.0)])
-    assert Quiet(0.1, tries=3).measure(lambda _: next(runs), 1.0) == (replace(trial, other_cores=0.0), 1)
+    assert Quiet(other_cores=0.1, tries=3).measure(lambda _: next(runs), 1.0) == (replace(trial, other_cores=0.0), 1)
 
 
 # --- The end ------------------------------------------------------------------------------------------------------

@@ -16,8 +16,9 @@ import pytest
 
 from anello import counter_pages
 from anello.catalogue.catalogue import Catalogue, of_runs_in
-from anello.control.client import Client
+from anello.control.client import Client, page_of
 from anello.control.states import State
+from anello.control.web.tokens import Role
 
 sync_api = of_others.package("playwright.sync_api")
 ROOT = Path(__file__).parents[2]
@@ -72,7 +73,8 @@ def shift(tmp_path: Path) -> Iterator[Shift]:
         sync_api.sync_playwright() as playwright,
     ):
         assert control.stdout is not None
-        address = control.stdout.readline().split()[-1]
+        assert "anello ctl page" in control.stdout.readline()  # which says where; the token is not for pipes
+        address = page_of(tmp_path, Role.OPERATOR)
         browser = playwright.chromium.launch(executable_path=of_others.program("chromium"), args=["--no-sandbox"])
         page = browser.new_page(viewport={"width": 1280, "height": 960})
         asked: list[str] = []

@@ -169,6 +169,7 @@ def test_every_sample_is_what_the_definition_says(tmp_path: Path) -> None:
 
 
 @pytest.mark.long
+@pytest.mark.process
 def test_ctapipe_finds_the_same_in_the_same_events(tmp_path: Path) -> None:
     plugin = of_others.package("ctapipe_io_lst")
     pytest.importorskip("protozfits")

@@ -192,6 +192,7 @@ def test_every_sample_time_and_counter_is_in_the_file(name: str, tmp_path: Path)
 
 
 @pytest.mark.long
+@pytest.mark.process
 def test_lst_opens_with_its_own_reader_and_finds_all_streams(tmp_path: Path) -> None:
     lst = of_others.package("ctapipe_io_lst")
     tags = [1, 4, 32, 3, 5, 32, 8, 1, 2, 4]

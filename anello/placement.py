@@ -8,6 +8,7 @@ thread goes before what is left there (SCHED_FIFO).
 
 import fcntl
 import os
+import stat
 import time
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
@@ -186,24 +187,38 @@ def _with_threads(config: "Config", **values: object) -> "Config":
 
 
 def _claimed(core: int, until_end: ExitStack) -> bool:
-    """Ours until the end, or until this process is gone."""
-    try:
-        file = _opened(Path(f"/dev/shm/anello.core{core}"))
+    """Ours until the end, or until this process is gone. Where the file that all share is a stranger's, who may hold it
+    for ever, this user's processes have one of their own."""
+    for name in (f"anello.core{core}", f"anello.core{core}.{os.geteuid()}"):
+        try:
+            file = _opened(Path("/dev/shm") / name)
+        except OSError:
+            continue
         until_end.callback(os.close, file)
-        fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
-    except OSError:
-        return False
-    return True
+        try:
+            fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except OSError:
+            return False
+        return True
+    return False
+
+
+LOCK_FLAGS = os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC
 
 
 def _opened(path: Path) -> int:
-    """To read, which is enough for a lock: it may be another user's, and is then not to be opened with O_CREAT."""
+    """To read, which is enough for a lock: it may be root's, and is then not to be opened with O_CREAT. Raises OSError
+    where it is no file of this user or root."""
     try:
-        return os.open(path, os.O_RDONLY)
+        file = os.open(path, LOCK_FLAGS)
     except FileNotFoundError:
-        file = os.open(path, os.O_RDONLY | os.O_CREAT)
+        file = os.open(path, LOCK_FLAGS | os.O_CREAT)
         os.fchmod(file, 0o644)  # whatever this user's mask
+    found = os.fstat(file)
+    if stat.S_ISREG(found.st_mode) and found.st_uid in (0, os.geteuid()):
         return file
+    os.close(file)
+    raise PermissionError(f"{path} is not a file of this user or root")
 
 
 # --- What the system says

@@ -27,12 +27,13 @@ void copy_text(std::array<char, n>& to, std::string_view text) noexcept {
     to[text.copy(to.data(), n - 1)] = '\0';
 }
 
-/// Never shorter.
+/// Never shorter. The memory is taken now: where there is none, who writes it first would be killed (SIGBUS).
 void grow(const Descriptor& page, std::size_t n_bytes) {
     struct stat found {};
     if (fstat(page.number(), &found) == 0 && found.st_size >= static_cast<off_t>(n_bytes)) return;
-    if (ftruncate(page.number(), static_cast<off_t>(n_bytes)) != 0)
-        throw SystemError("cannot size the counter page", errno, "Free space in /dev/shm, or raise `ulimit -f`.");
+    if (const int error_number = posix_fallocate(page.number(), 0, static_cast<off_t>(n_bytes)); error_number != 0)
+        throw SystemError("cannot size the counter page", error_number,
+                          "Free space in /dev/shm, or raise `ulimit -f`.");
 }
 
 Descriptor create_page(const std::string& name) {

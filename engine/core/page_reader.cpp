@@ -3,6 +3,7 @@
 
 #include <fcntl.h>
 #include <sys/mman.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -31,10 +32,16 @@ Enum value_of(std::uint64_t number) noexcept {
     return number < words_of<Enum>.size() ? static_cast<Enum>(number) : Enum{};
 }
 
+/// Anybody may put anything into the folder of shared memory: what waits for a writer, or says what it likes under the
+/// name of a run that has ended.
 Descriptor open_page(const std::string& name) {
-    Descriptor page(shm_open(name.c_str(), O_RDONLY, 0));
+    Descriptor page(shm_open(name.c_str(), O_RDONLY | O_NONBLOCK, 0));
     if (!page.open()) throw SystemError("cannot open the counter page " + name, errno, "Is the process still running?");
-    return page;
+    struct stat found {};
+    const bool is_file = fstat(page.number(), &found) == 0 && S_ISREG(found.st_mode);
+    if (is_file && (found.st_uid == geteuid() || found.st_uid == 0)) return page;
+    throw ConfigError("counters", "must name a page of this user or of root", name,
+                      "It is somebody else's: look at it as that user (sudo -u), or remove it from /dev/shm.");
 }
 
 [[noreturn]] void refuse_page(const std::string& name) {

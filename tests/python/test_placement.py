@@ -237,6 +237,30 @@ def test_a_core_is_claimed_by_a_file_that_may_only_be_read(monkeypatch: pytest.M
         path.unlink()
 
 
+@pytest.mark.parametrize("kind", ["pipe", "link", "of another user"])
+def test_what_strangers_put_in_a_locks_place_is_neither_waited_for_nor_believed(kind: str, tmp_path: Path) -> None:
+    from contextlib import ExitStack
+
+    path = Path("/dev/shm/anello.core4002")
+    own = Path(f"{path}.{os.geteuid()}")
+    if kind == "pipe":
+        os.mkfifo(path)
+    elif kind == "link":
+        path.symlink_to(tmp_path)
+    elif os.geteuid() == 0:
+        path.touch()
+        os.chown(path, 65534, 65534)
+    else:
+        pytest.skip("only root can make another user's file")
+    try:
+        with ExitStack() as first, ExitStack() as second:
+            assert placement._claimed(4_002, first)
+            assert not placement._claimed(4_002, second)
+    finally:
+        path.unlink()
+        own.unlink(missing_ok=True)
+
+
 # --- Spinning, or sleeping until data come
 @pytest.mark.parametrize(
     ("of", "spins", "why"),

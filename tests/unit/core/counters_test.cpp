@@ -79,6 +79,20 @@ TEST(Counters, AStrangersPageIsRefused) {
     shm_unlink(page_name().c_str());
 }
 
+TEST(Counters, APipeInAPagesPlaceIsRefusedAndNotWaitedFor) {
+    ASSERT_EQ(mkfifo(("/dev/shm" + page_name()).c_str(), 0644), 0);
+    EXPECT_THROW(CounterPage::read(page_name()), ConfigError);
+    shm_unlink(page_name().c_str());
+}
+
+TEST(Counters, APageOfAnotherUserIsNotBelieved) {
+    if (geteuid() != 0) GTEST_SKIP() << "only root can make another user's page";
+    const CounterPage page(page_name());
+    EXPECT_NO_THROW(CounterPage::read(page_name()));
+    ASSERT_EQ(chown(("/dev/shm" + page_name()).c_str(), 65534, 65534), 0);
+    EXPECT_THROW(CounterPage::read(page_name()), ConfigError);
+}
+
 TEST(Counters, AFullPageSaysSo) {
     CounterPage page;
     EXPECT_THROW(

@@ -213,10 +213,31 @@ ENDED = 2  # build.board<b>.state
 def proof_flaws(node: Counters, source: Counters | None, *, interrupted: bool) -> list[Flaw]:
     """What is missing as a proof that a run is good: that something came, and that the end of each board came, if
     nobody stopped the node before."""
+    of_capture = list(_capture_flaws(node.get("receive.capture", {})))
     if not n_came(node):
         remedy = "see what is sent here (anello dump PORT) and what this host lets in (anello doctor)"
-        return [Flaw("nothing came", word=Word.UNKNOWN, remedy=remedy)]
-    return [] if interrupted else list(_boards_without_end(node, source or {}))
+        return [*of_capture, Flaw("nothing came", word=Word.UNKNOWN, remedy=remedy)]
+    return of_capture if interrupted else [*of_capture, *_boards_without_end(node, source or {})]
+
+
+CAPTURE_FLAWS = {  # counter of receive.capture -> words, what to do
+    "ip6": ("datagrams of the capture over IPv6, not used", "record what is sent over IPv4"),
+    "ip_fragments": (
+        "IP fragments of the capture, not used", "send datagrams no longer than the network's MTU, or raise it"
+    ),
+    "cut_short": ("datagrams of which the capture has only the beginning", "record with tcpdump -s 0"),
+    "malformed": ("frames of the capture with lengths that contradict each other", "see anello dump FILE"),
+}  # fmt: skip
+
+
+def _capture_flaws(capture: Mapping[str, int]) -> Iterator[Flaw]:
+    """What a capture file had for the node's ports and the node could not use."""
+    for name, (words, remedy) in CAPTURE_FLAWS.items():
+        if n := capture.get(name, 0):
+            yield Flaw(words, n, remedy=remedy)
+    if capture.get("read_errors"):
+        remedy = "its log says why; convert it (editcap, tcpdump -r) to one link type"
+        yield Flaw("the capture could not be read to its end", word=Word.UNKNOWN, remedy=remedy)
 
 
 def n_came(node: Counters) -> int:

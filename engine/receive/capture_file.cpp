@@ -5,6 +5,7 @@
 #include <pcap/pcap.h>
 
 #include <algorithm>
+#include <utility>
 
 #include "core/errors.hpp"
 
@@ -15,13 +16,13 @@ pcap* open(const std::string& path) {
     char error[PCAP_ERRBUF_SIZE] = {};
     pcap* const file = pcap_open_offline_with_tstamp_precision(path.c_str(), PCAP_TSTAMP_PRECISION_NANO, error);
     if (file == nullptr)
-        throw ConfigError("receive.pcap_path", "must be a readable capture file", path,
+        throw ConfigError("receive.pcap_file", "must be a readable capture file", path,
                           fmt::format("The system says: {}.", error));
     if (pcap_datalink(file) == DLT_EN10MB) return file;
     const int link_type = pcap_datalink(file);
     const char* const name = pcap_datalink_val_to_name(link_type);
     pcap_close(file);
-    throw ConfigError("receive.pcap_path", "must have link type EN10MB (Ethernet)",
+    throw ConfigError("receive.pcap_file", "must have link type EN10MB (Ethernet)",
                       fmt::format("{}: {}", path, name == nullptr ? std::to_string(link_type) : name),
                       "Capture on one interface, not on `any`.");
 }
@@ -77,7 +78,12 @@ bool CapturePace::is_due(Nanoseconds captured_ns) noexcept {
     if (!has_begun_) {
         has_begun_ = true;
         begun_ns_ = now_ns;
-        first_captured_ns_ = captured_ns;
+        first_captured_ns_ = last_captured_ns_ = captured_ns;
+    }
+    const Nanoseconds pause_ns = captured_ns - std::exchange(last_captured_ns_, captured_ns);
+    if (pause_ns > longest_pause_ns) {  // the clock was set, or the first stamp is 0
+        first_captured_ns_ += pause_ns;
+        ++n_pauses_left_out_;
     }
     const auto since_first_ns = static_cast<double>(captured_ns - first_captured_ns_);
     return static_cast<double>(now_ns - begun_ns_) * speed_ >= since_first_ns;

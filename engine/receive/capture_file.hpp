@@ -29,7 +29,8 @@ class CaptureFile {
     /// Hot path. False at the end of the file, or where it cannot be read any further.
     bool next(CapturedFrame& frame) noexcept;
     bool at_end() const noexcept { return at_end_; }
-    void rewind();  ///< Throws ConfigError.
+    bool is_broken() const noexcept { return broken_; }  ///< It ended before the end of the file: read_error().
+    void rewind();                                       ///< Throws ConfigError.
     /// Why reading ended before the end of the file; empty when it did not.
     std::string read_error() const;
 
@@ -43,20 +44,24 @@ class CaptureFile {
 };
 
 /// When the frames of a capture are due: at a multiple of the speed that they were captured with, the first one at
-/// once.
+/// once. A pause longer than longest_pause_ns is left out.
 class CapturePace {
   public:
+    static constexpr Nanoseconds longest_pause_ns = 60'000'000'000;  ///< longer than between bursts of an accelerator
+
     /// speed: 1: as captured, 10: ten times as fast, 0: as fast as possible. Throws ConfigError.
     CapturePace(double speed, const Clock& clock);
     bool is_due(Nanoseconds captured_ns) noexcept;
     bool has_time() const noexcept { return speed_ != 0.0; }  ///< As fast as possible there is none.
+    std::uint64_t n_pauses_left_out() const noexcept { return n_pauses_left_out_; }
     std::string words() const;
 
   private:
     double speed_;
     const Clock& clock_;
     bool has_begun_ = false;
-    Nanoseconds first_captured_ns_ = 0, begun_ns_ = 0;
+    Nanoseconds first_captured_ns_ = 0, last_captured_ns_ = 0, begun_ns_ = 0;
+    std::uint64_t n_pauses_left_out_ = 0;
 };
 
 /// By UDP port its stream, -1: none. Throws ConfigError where the ports do not tell streams apart.

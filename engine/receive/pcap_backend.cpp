@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <cstring>
+#include <numeric>
 
 #include "core/errors.hpp"
 
@@ -16,12 +17,13 @@ constexpr std::size_t longest_payload_bytes = 9216;  ///< the longest frames tha
 
 }  // namespace
 
-PcapBackend::PcapBackend(const PcapBackendConfig& config, const Clock& clock)
+PcapBackend::PcapBackend(const PcapBackendConfig& config, const Clock& clock, CounterPage* page)
     : config_(config), stream_of_port_(streams_of_ports(config.ports)), pace_(config.speed, clock), file_(config.path) {
     wanted_.assign(config.ports.size(), 1);
     n_super_packets_.assign(config.ports.size(), 0);
     lent_ = std::make_unique<std::byte[]>(lent_bytes_at_most);
     if (config.refuses_uncut) look_through();
+    if (page != nullptr) counters_ = page->add_block<CaptureCounter>("receive.capture");
 }
 
 /// Reads the file once for what must be refused, and begins again.
@@ -30,6 +32,7 @@ void PcapBackend::look_through() {
     file_.rewind();
     n_frames_ = {};
     n_other_port_ = 0;
+    n_not_used_ = {};
     n_super_packets_.assign(config_.ports.size(), 0);
     has_frame_ = false;
 }
@@ -70,6 +73,7 @@ std::size_t PcapBackend::receive(std::span<Datagram> batch) noexcept {
     }
     is_behind_ |= n_lent == batch.size();
     if (!has_frame_) find_datagram();  // so that finished() is true with the last datagram, not one call later
+    show();
     return n_lent;
 }
 
@@ -94,6 +98,7 @@ bool PcapBackend::read_frame() noexcept {
         ++n_frames_[static_cast<std::size_t>(verdict)];
         captured_ns_ = next.captured_ns;
         if (verdict == FrameVerdict::udp) return true;
+        n_not_used_[static_cast<std::size_t>(verdict)] += may_be_ours() ? 1 : 0;
     }
     return false;
 }
@@ -103,6 +108,25 @@ std::span<const std::byte> PcapBackend::keep(std::span<const std::byte> payload)
     if (!payload.empty()) std::memcpy(at, payload.data(), payload.size());
     lent_bytes_ += payload.size();
     return {at, payload.size()};
+}
+
+void PcapBackend::show() noexcept {
+    if (!counters_) return;
+    const auto not_used = [this](FrameVerdict verdict) { return n_not_used_[static_cast<std::size_t>(verdict)]; };
+    counters_->set(CaptureCounter::frames, std::accumulate(n_frames_.begin(), n_frames_.end(), std::uint64_t{0}));
+    counters_->set(CaptureCounter::ip6, not_used(FrameVerdict::udp_ip6));
+    counters_->set(CaptureCounter::ip_fragments, not_used(FrameVerdict::ip_fragment));
+    counters_->set(CaptureCounter::cut_short, not_used(FrameVerdict::cut_short));
+    counters_->set(CaptureCounter::malformed, not_used(FrameVerdict::malformed));
+    counters_->set(CaptureCounter::pauses_left_out, pace_.n_pauses_left_out());
+    if (!file_.is_broken()) return;
+    counters_->set(CaptureCounter::read_errors, 1);
+    is_broken_.store(true, std::memory_order_release);  // pairs with trouble(): the file says why from now on
+}
+
+std::string PcapBackend::trouble() const {
+    if (!is_broken_.load(std::memory_order_acquire)) return {};  // pairs with show()
+    return fmt::format("{} could not be read to its end: {}", config_.path, read_error());
 }
 
 std::string PcapBackend::describe() const {

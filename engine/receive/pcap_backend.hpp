@@ -2,13 +2,17 @@
 #pragma once
 
 #include <array>
+#include <atomic>
 #include <cstddef>
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
+#include "core/counters.hpp"
 #include "receive/backend.hpp"
+#include "receive/capture_counters.hpp"
 #include "receive/capture_file.hpp"
 #include "receive/ethernet_frame.hpp"
 #include "receive/message.hpp"
@@ -30,7 +34,8 @@ struct PcapBackendConfig {
 /// requested: those of the capture belong to another time.
 class PcapBackend final : public Backend {
   public:
-    PcapBackend(const PcapBackendConfig& config, const Clock& clock);  ///< Throws ConfigError.
+    /// Counters are added to `page`, where there is one, as "receive.capture". Throws ConfigError.
+    PcapBackend(const PcapBackendConfig& config, const Clock& clock, CounterPage* page = nullptr);
 
     std::size_t n_streams() const noexcept override { return config_.ports.size(); }
     std::uint16_t port(std::uint16_t stream) const noexcept override { return config_.ports[stream]; }
@@ -45,6 +50,7 @@ class PcapBackend final : public Backend {
     bool finished() const noexcept override { return file_.at_end() && !has_frame_; }
     std::uint64_t n_super_packets(std::uint16_t stream) const noexcept override { return n_super_packets_[stream]; }
     std::string describe() const override;
+    std::string trouble() const override;
 
     /// Readable by any thread after the replay, by the receiving one during it.
     std::uint64_t n_frames(FrameVerdict verdict) const noexcept { return n_frames_[static_cast<std::size_t>(verdict)]; }
@@ -55,6 +61,10 @@ class PcapBackend final : public Backend {
   private:
     bool find_datagram() noexcept;
     bool read_frame() noexcept;
+    bool may_be_ours() const noexcept {
+        return frame_.destination_port == 0 || stream_of_port_[frame_.destination_port] >= 0;
+    }
+    void show() noexcept;
     void look_through();
     void refuse_uncut_super_packets();
     std::span<const std::byte> keep(std::span<const std::byte> payload) noexcept;
@@ -75,6 +85,9 @@ class PcapBackend final : public Backend {
     bool is_behind_ = false;  ///< the last batch was full: more may be due
     std::array<std::uint64_t, static_cast<std::size_t>(FrameVerdict::count)> n_frames_{};
     std::uint64_t n_other_port_ = 0;
+    std::array<std::uint64_t, static_cast<std::size_t>(FrameVerdict::count)> n_not_used_{};  ///< that may be ours
+    std::optional<Counters<CaptureCounter>> counters_{};
+    std::atomic<bool> is_broken_{false};  ///< reading ended before the end of the file
 };
 
 }  // namespace anello::receive

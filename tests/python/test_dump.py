@@ -184,7 +184,7 @@ def test_other_frames_are_counted(tmp_path: Path) -> None:
     path = write_capture(tmp_path / "odd.pcap", [(1, VECTORS["mtp_empty"])])
     arp = bytes(12) + b"\x08\x06" + bytes(28)
     path.write_bytes(path.read_bytes() + bytes(8) + 2 * len(arp).to_bytes(4, "little") + arp)
-    assert "  1 frames skipped: not IPv4" in dump(path).stderr
+    assert "  1 frames skipped: neither IPv4 nor UDP over IPv6" in dump(path).stderr
 
 
 @pytest.mark.process

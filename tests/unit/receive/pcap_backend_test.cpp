@@ -36,7 +36,7 @@ TEST(EthernetFrame, FindsTheDatagram) {
 
 TEST(EthernetFrame, NamesWhyAFrameIsSkipped) {
     const Bytes payload(100);
-    EXPECT_EQ(verdict_of(udp_frame(1, payload, {.ether_type = 0x86dd})), FrameVerdict::not_ip4);
+    EXPECT_EQ(verdict_of(udp_frame(1, payload, {.ether_type = 0x86dd})), FrameVerdict::not_ip4) << "no IPv6 header";
     EXPECT_EQ(verdict_of(udp_frame(1, payload, {.fragment_field = 0x2000})), FrameVerdict::ip_fragment);
     EXPECT_EQ(verdict_of(udp_frame(1, payload, {.fragment_field = 0x0007})), FrameVerdict::ip_fragment);
     EXPECT_EQ(verdict_of(udp_frame(1, payload, {.fragment_field = 0x4000})), FrameVerdict::udp) << "do not fragment";
@@ -183,6 +183,65 @@ TEST(PcapBackend, CountsWhatItSkips) {
          {FrameVerdict::not_udp, FrameVerdict::ip_fragment, FrameVerdict::not_ip4, FrameVerdict::cut_short})
         EXPECT_EQ(backend.n_frames(verdict), 1U);
     EXPECT_EQ(backend.read_error(), "");
+}
+
+std::uint64_t value_of(const CounterPage& page, const std::string& name) {
+    for (const auto& sample : page.read())
+        if (sample.block == "receive.capture" && sample.name == name) return sample.value;
+    return ~std::uint64_t{0};
+}
+
+/// As a frame of UDP over IPv6: the header of IPv6 takes the place of that of IPv4.
+Bytes ip6_frame(std::uint16_t port, const Bytes& payload) {
+    Bytes frame = udp_frame(port, payload, {.ether_type = 0x86dd});
+    Bytes header(40);
+    header[0] = std::byte{0x60};
+    header[6] = std::byte{17};
+    frame.erase(frame.begin() + 14, frame.begin() + 34);
+    frame.insert(frame.begin() + 14, header.begin(), header.end());
+    return frame;
+}
+
+TEST(PcapBackend, TellsTheNodeWhatItCouldNotUseOfItsPorts) {
+    CaptureWriter capture;
+    capture.add(udp_frame(9, Bytes(10)));
+    for (const std::uint16_t port : {9, 10}) {
+        capture.add(ip6_frame(port, Bytes(10)));
+        capture.add(udp_frame(port, Bytes(10), {.fragment_field = 0x2000}));  // the first piece tells the port
+        capture.add(udp_frame(port, Bytes(500)), 0, 100);
+        capture.add(udp_frame(port, Bytes(10), {.ether_type = 0x0806}));
+    }
+    capture.add(udp_frame(10, Bytes(10), {.fragment_field = 0x0007}));  // a later piece does not
+    capture.put(7);
+    CounterPage page;
+    PcapBackend backend({.path = capture.finish(), .ports = {9}, .speed = 0.0}, SystemClock::instance(), &page);
+    std::vector<Datagram> batch(16);
+    EXPECT_EQ(backend.receive(batch), 1U);
+    EXPECT_EQ(value_of(page, "frames"), 10U);
+    EXPECT_EQ(value_of(page, "ip6"), 1U);
+    EXPECT_EQ(value_of(page, "ip_fragments"), 2U);
+    EXPECT_EQ(value_of(page, "cut_short"), 1U);
+    EXPECT_EQ(value_of(page, "read_errors"), 1U);
+    EXPECT_EQ(backend.n_frames(FrameVerdict::udp_ip6), 2U);
+    EXPECT_NE(backend.trouble().find("could not be read to its end"), std::string::npos);
+}
+
+TEST(PcapBackend, APauseThatNobodyWouldWaitForIsLeftOut) {
+    CaptureWriter capture;
+    capture.add(udp_frame(9, Bytes(10)), 0);
+    capture.add(udp_frame(9, Bytes(10)), 1'700'000'000'000'000'000);
+    capture.add(udp_frame(9, Bytes(10)), 1'700'000'000'001'000'000);
+    ManualClock clock(123);
+    CounterPage page;
+    PcapBackend backend({.path = capture.finish(), .ports = {9}, .speed = 1.0}, clock, &page);
+    std::vector<Datagram> batch(8);
+    EXPECT_EQ(backend.receive(batch), 2U);
+    clock.advance(999'999);
+    EXPECT_EQ(backend.receive(batch), 0U);
+    clock.advance(1);
+    EXPECT_EQ(backend.receive(batch), 1U);
+    EXPECT_EQ(value_of(page, "pauses_left_out"), 1U);
+    EXPECT_TRUE(backend.finished());
 }
 
 TEST(PcapBackend, AFileThatBreaksOffSaysSo) {

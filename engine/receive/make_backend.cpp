@@ -36,7 +36,13 @@ constexpr std::array keys{
                     "or TPACKET_V3; from a capture file; through the network card's model, which simulates it. `anello "
                     "doctor` says which of them work on this machine."),
     K::of<&C::interface>("interface", Limits{}.entries(1, 15), "Backends af_xdp and tpacket: the network interface."),
-    K::of<&C::address>("host", not_empty, "Local address to listen on; 0.0.0.0: all."),
+    K::of<&C::address>("host", not_empty,
+                       "Local address to listen on; 0.0.0.0: all; that of a multicast group: it is joined."),
+    K::of<&C::group_interface>("group_interface", Limits{}.entries(0, 15),
+                               "Backends socket and io_uring, of a multicast group: the interface that it comes by; "
+                               "empty: as the system's routes say. The others join by receive.interface."),
+    K::of<&C::group_source>("group_source",
+                            "Of a multicast group: the one host to hear (SSM, IGMPv3); empty: any (ASM)."),
     K::of<&C::pcap_file>("pcap_file",
                          "Backend pcap: the file to read. Backend nanet: its frames go to the card; empty: "
                          "datagrams of sockets do."),
@@ -78,6 +84,7 @@ std::unique_ptr<Backend> make_uring(const BackendConfig& config) {
 #ifdef ANELLO_IO_URING
     return std::make_unique<UringBackend>(
         UringBackendConfig{.address = config.address,
+                           .group = {config.group_interface, config.group_source},
                            .ports = config.ports,
                            .gro = config.gro,
                            .slots_per_stream = 2 * std::bit_ceil(config.batch_datagrams),
@@ -96,6 +103,7 @@ std::string& default_nanet_library() {
 
 SocketBackendConfig socket_config(const BackendConfig& config) {
     return {.address = config.address,
+            .group = {config.group_interface, config.group_source},
             .ports = config.ports,
             .gro = config.gro,
             .batch_messages = config.batch_datagrams,
@@ -168,12 +176,14 @@ std::unique_ptr<Backend> make_backend(const BackendConfig& config, const Clock& 
         case BackendKind::af_xdp:
             return std::make_unique<XdpBackend>(XdpBackendConfig{.interface = config.interface,
                                                                  .address = config.address,
+                                                                 .group = {config.interface, config.group_source},
                                                                  .ports = config.ports,
                                                                  .busy_poll_us = config.busy_poll_us});
         case BackendKind::tpacket:
             return std::make_unique<PacketRingBackend>(
                 PacketRingBackendConfig{.interface = config.interface,
                                         .address = config.address,
+                                        .group = {config.interface, config.group_source},
                                         .ports = config.ports,
                                         .gro = config.gro,
                                         .receive_buffer_bytes = config.socket_buffer_bytes});
@@ -182,7 +192,7 @@ std::unique_ptr<Backend> make_backend(const BackendConfig& config, const Clock& 
                                                                    .ports = config.ports,
                                                                    .speed = config.pcap_speed,
                                                                    .datagram_length = config.datagram_length},
-                                                 clock);
+                                                 clock, page);
         case BackendKind::nanet:
             return std::make_unique<NanetBackend>(
                 NanetBackendConfig{.library = nanet_library(config), .gathering_cycles = config.nanet_gathering_cycles},

@@ -25,6 +25,8 @@ struct BackendConfig {
     // backend_keys says what those mean that have no comment.
     BackendKind kind = BackendKind::socket;
     std::string address = "127.0.0.1";
+    std::string group_interface = {};
+    std::string group_source = {};
     std::string interface = "lo";
     std::vector<std::uint16_t> ports = {};  ///< one stream each; 0: any free one
     bool gro = true;

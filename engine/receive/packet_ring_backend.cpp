@@ -84,7 +84,7 @@ class PacketRingBackend::Ring {
   public:
     Ring(const PacketRingBackendConfig& config, std::uint16_t port, std::uint16_t stream,
          const NetworkInterface& interface)
-        : guard_(config.address, port, config.gro),
+        : guard_(config.address, port, config.gro, config.group),
           socket_(::socket(AF_PACKET, SOCK_RAW | SOCK_CLOEXEC, 0)),
           n_blocks_(
               static_cast<std::uint32_t>(std::max<std::size_t>(2, config.receive_buffer_bytes / ring_block_bytes))),

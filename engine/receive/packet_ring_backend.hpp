@@ -10,12 +10,14 @@
 #include "core/kernel_handle.hpp"
 #include "receive/backend.hpp"
 #include "receive/network_interface.hpp"
+#include "receive/udp_socket.hpp"
 
 namespace anello::receive {
 
 struct PacketRingBackendConfig {
     std::string interface = "lo";
-    std::string address = "0.0.0.0";                           ///< datagrams to this address only; 0.0.0.0: to any
+    std::string address = "0.0.0.0";  ///< datagrams to this address only; 0.0.0.0: to any
+    GroupConfig group = {};
     std::vector<std::uint16_t> ports;                          ///< one stream each; 0 lets the system choose
     bool gro = true;                                           ///< let the system make super-packets where it can
     std::size_t receive_buffer_bytes = std::size_t{64} << 20;  ///< of each port's ring

@@ -11,8 +11,9 @@
 
 namespace anello::receive {
 
-PortGuard::PortGuard(const std::string& address, std::uint16_t port, bool gro)
-    : socket_(UdpSocketConfig{.address = address, .port = port, .gro = gro, .receive_buffer_bytes = 4096}) {
+PortGuard::PortGuard(const std::string& address, std::uint16_t port, bool gro, const GroupConfig& group)
+    : socket_(
+          UdpSocketConfig{.address = address, .group = group, .port = port, .gro = gro, .receive_buffer_bytes = 4096}) {
     sock_filter refuse_all[]{{BPF_RET | BPF_K, 0, 0, 0}};
     const sock_fprog filter{1, refuse_all};
     if (setsockopt(socket_.descriptor(), SOL_SOCKET, SO_ATTACH_FILTER, &filter, sizeof filter) != 0)

@@ -13,7 +13,7 @@ namespace anello::receive {
 class PortGuard {
   public:
     /// Port 0: any free one. `gro`: let the system make super-packets for this port. Throws ConfigError, SystemError.
-    PortGuard(const std::string& address, std::uint16_t port, bool gro);
+    PortGuard(const std::string& address, std::uint16_t port, bool gro, const GroupConfig& group = {});
 
     std::uint16_t port() const noexcept { return socket_.port(); }
     /// Datagrams that reached the stack, among them those that came in fragments. Costs a system call.

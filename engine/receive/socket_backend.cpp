@@ -45,6 +45,7 @@ SocketBackend::SocketBackend(const SocketBackendConfig& config)
     sockets_.reserve(config.ports.size());
     for (const std::uint16_t port : config.ports)
         sockets_.emplace_back(UdpSocketConfig{.address = config.address,
+                                              .group = config.group,
                                               .port = port,
                                               .gro = config.gro,
                                               .receive_buffer_bytes = config.receive_buffer_bytes,

@@ -18,6 +18,7 @@ namespace anello::receive {
 
 struct SocketBackendConfig {
     std::string address = "0.0.0.0";
+    GroupConfig group = {};
     std::vector<std::uint16_t> ports;  ///< one stream each; 0 lets the system choose
     bool gro = true;                   ///< take super-packets where the system can make them
     std::uint32_t batch_messages = 64;

@@ -4,6 +4,7 @@
 #include <arpa/inet.h>
 #include <fmt/format.h>
 #include <linux/sock_diag.h>
+#include <net/if.h>
 #include <netinet/in.h>
 #include <netinet/udp.h>
 #include <unistd.h>
@@ -87,8 +88,7 @@ void UdpSocket::bind_to(const UdpSocketConfig& config) {
     address.sin_family = AF_INET;
     address.sin_port = htons(config.port);
     if (inet_pton(AF_INET, config.address.c_str(), &address.sin_addr) != 1)
-        throw ConfigError("receive.address", "must be an IPv4 address", config.address,
-                          "Use 0.0.0.0 for all interfaces.");
+        throw ConfigError("receive.host", "must be an IPv4 address", config.address, "Use 0.0.0.0 for all interfaces.");
     socklen_t length = sizeof address;
     if (bind(descriptor_, reinterpret_cast<const sockaddr*>(&address), length) != 0) {
         const int error_number = errno;
@@ -97,6 +97,35 @@ void UdpSocket::bind_to(const UdpSocketConfig& config) {
     }
     getsockname(descriptor_, reinterpret_cast<sockaddr*>(&address), &length);
     port_ = ntohs(address.sin_port);
+    if (IN_MULTICAST(ntohl(address.sin_addr.s_addr))) join(address, config);
+}
+
+/// A group's datagrams come only to hosts that have joined it; bound to its address, the socket takes no others.
+void UdpSocket::join(const sockaddr_in& group, const UdpSocketConfig& config) {
+    const GroupConfig& how = config.group;
+    const unsigned interface = how.interface.empty() ? 0 : if_nametoindex(how.interface.c_str());
+    if (interface == 0 && !how.interface.empty())
+        throw ConfigError("receive.group_interface", "must be a network interface of this machine, or empty",
+                          how.interface, "`ip link` lists them.");
+    group_source_req wanted{};
+    wanted.gsr_interface = interface;
+    std::memcpy(&wanted.gsr_group, &group, sizeof group);
+    sockaddr_in source{};
+    source.sin_family = AF_INET;
+    if (!how.source.empty() && inet_pton(AF_INET, how.source.c_str(), &source.sin_addr) != 1)
+        throw ConfigError("receive.group_source", "must be an IPv4 address, or empty", how.source,
+                          "Name the host that sends to the group, or leave it empty: any may.");
+    std::memcpy(&wanted.gsr_source, &source, sizeof source);
+    group_req any{};
+    any.gr_interface = interface;
+    any.gr_group = wanted.gsr_group;
+    const int result = how.source.empty()
+                           ? setsockopt(descriptor_, IPPROTO_IP, MCAST_JOIN_GROUP, &any, sizeof any)
+                           : setsockopt(descriptor_, IPPROTO_IP, MCAST_JOIN_SOURCE_GROUP, &wanted, sizeof wanted);
+    if (result != 0)
+        throw SystemError(fmt::format("cannot join the multicast group {}", config.address), errno,
+                          "Name the interface that it comes by in receive.group_interface; "
+                          "`sysctl net.ipv4.igmp_max_memberships` says how many ports may join.");
 }
 
 /// SO_RCVBUFFORCE passes the limit net.core.rmem_max but needs CAP_NET_ADMIN.

@@ -14,10 +14,17 @@
 
 namespace anello::receive {
 
+/// How a multicast group is joined, where the address to listen on is one.
+struct GroupConfig {
+    std::string interface = {};  ///< that its datagrams come by; empty: by the system's routes
+    std::string source = {};     ///< the one host to hear (SSM, IGMPv3); empty: any (ASM)
+};
+
 struct UdpSocketConfig {
-    std::string address = "0.0.0.0";  ///< IPv4 address to listen on
-    std::uint16_t port = 0;           ///< 0: the system chooses
-    bool gro = true;                  ///< ask for super-packets (UDP_GRO)
+    std::string address = "0.0.0.0";  ///< IPv4 address to listen on; of a multicast group: it is joined
+    GroupConfig group = {};
+    std::uint16_t port = 0;  ///< 0: the system chooses
+    bool gro = true;         ///< ask for super-packets (UDP_GRO)
     std::size_t receive_buffer_bytes = std::size_t{64} << 20;
     /// Receive stamps, and drops told with each message. PERF NOTE: some 60 ns per message (camera_receive); without
     /// them drops are still known by n_dropped().
@@ -69,6 +76,7 @@ class UdpSocket {
 
   private:
     void bind_to(const UdpSocketConfig& config);
+    void join(const sockaddr_in& group, const UdpSocketConfig& config);
     void grow_receive_buffer(std::size_t bytes);
     void ask_for_notes(const UdpSocketConfig& config);
     void note_dropped(std::uint32_t system_count) noexcept;

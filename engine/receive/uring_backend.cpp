@@ -123,9 +123,9 @@ UringBackend::UringBackend(const UringBackendConfig& config)
     const std::size_t n_streams = config.ports.size();
     n_super_packets_.assign(n_streams, 0);
     for (const std::uint16_t port : config.ports) {
-        streams_.push_back(
-            std::make_unique<Stream>(UdpSocketConfig{config.address, port, config.gro, config.receive_buffer_bytes},
-                                     config.slots_per_stream, slot_stride_, before_bytes + slot_bytes_));
+        streams_.push_back(std::make_unique<Stream>(
+            UdpSocketConfig{config.address, config.group, port, config.gro, config.receive_buffer_bytes},
+            config.slots_per_stream, slot_stride_, before_bytes + slot_bytes_));
         streams_.back()->index = static_cast<std::uint16_t>(streams_.size() - 1);
     }
     event_ = make_event_descriptor();

@@ -18,6 +18,7 @@ namespace anello::receive {
 
 struct UringBackendConfig {
     std::string address = "0.0.0.0";
+    GroupConfig group = {};
     std::vector<std::uint16_t> ports;     ///< one stream each; 0 lets the system choose
     bool gro = true;                      ///< take super-packets where the system can make them
     std::uint32_t slots_per_stream = 64;  ///< messages of a stream that are out of the kernel at a time; a power of 2

@@ -67,7 +67,8 @@ XdpBackend::XdpBackend(const XdpBackendConfig& config)
     validate(config);
     guards_.reserve(config.ports.size());
     for (const std::uint16_t wanted_port : config.ports) {
-        guards_.emplace_back(config.address, wanted_port, false);  // generic mode could not take super-packets apart
+        // Generic mode could not take super-packets apart.
+        guards_.emplace_back(config.address, wanted_port, false, config.group);
         stream_of_port_[guards_.back().port()] = static_cast<std::int32_t>(guards_.size() - 1);
     }
     streams_.resize(guards_.size());

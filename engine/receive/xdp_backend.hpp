@@ -29,7 +29,8 @@ const char* name_of(XdpMode mode) noexcept;
 
 struct XdpBackendConfig {
     std::string interface;
-    std::string address = "0.0.0.0";         ///< datagrams to this address only; 0.0.0.0: to any
+    std::string address = "0.0.0.0";  ///< datagrams to this address only; 0.0.0.0: to any
+    GroupConfig group = {};
     std::vector<std::uint16_t> ports;        ///< one stream each; 0 lets the system choose
     XdpMode best_mode = XdpMode::zero_copy;  ///< what does not work is followed by the next
     std::size_t slots_per_queue = 32768;     ///< a power of 2, of 4096 bytes; halved until the system grants them

@@ -3,6 +3,8 @@
 
 #include <gmock/gmock.h>
 #include <linux/capability.h>
+#include <net/if.h>
+#include <netinet/in.h>
 #include <poll.h>
 #include <sys/ioctl.h>
 #include <sys/syscall.h>
@@ -277,6 +279,53 @@ TEST(SocketBackend, APortInUseIsNamed) {
         EXPECT_THAT(error.what(), testing::HasSubstr("port " + std::to_string(first.port(0))));
         EXPECT_THAT(error.what(), testing::HasSubstr("ss -ulpn"));
     }
+}
+
+/// Sends one datagram to the group by the loopback, from the host.
+void send_to_group(const char* group, std::uint16_t port, const char* from) {
+    const int sender = socket(AF_INET, SOCK_DGRAM | SOCK_CLOEXEC, 0);
+    sockaddr_in own{}, to{};
+    own.sin_family = to.sin_family = AF_INET;
+    EXPECT_EQ(inet_pton(AF_INET, from, &own.sin_addr), 1);
+    EXPECT_EQ(inet_pton(AF_INET, group, &to.sin_addr), 1);
+    to.sin_port = htons(port);
+    EXPECT_EQ(bind(sender, reinterpret_cast<const sockaddr*>(&own), sizeof own), 0);
+    ip_mreqn by{};
+    by.imr_ifindex = static_cast<int>(if_nametoindex("lo"));
+    EXPECT_EQ(setsockopt(sender, IPPROTO_IP, IP_MULTICAST_IF, &by, sizeof by), 0);
+    EXPECT_EQ(sendto(sender, "anello", 6, 0, reinterpret_cast<const sockaddr*>(&to), sizeof to), 6);
+    close(sender);
+}
+
+TEST(SocketBackend, AGroupsDatagramsComeAndWithASourceOnlyThatOnes) {
+    constexpr const char* group = "239.1.2.3";
+    for (const bool has_source : {false, true}) {
+        SocketBackendConfig config = on_loopback(1);
+        config.address = group;
+        config.group = {.interface = "lo", .source = has_source ? "127.0.0.2" : ""};
+        SocketBackend backend(config);
+        for (const char* from : {"127.0.0.3", "127.0.0.2"}) send_to_group(group, backend.port(0), from);
+        send_to_group("239.1.2.4", backend.port(0), "127.0.0.2");  // another group
+        std::vector<Datagram> batch(8);
+        std::vector<SourceAddress> from;
+        anello::test::comes_true([&] {
+            for (const Datagram& datagram : std::span(batch).first(backend.receive(batch)))
+                from.push_back(datagram.source);
+            return from.size() == (has_source ? 1U : 2U);
+        });
+        EXPECT_EQ(from.back().host(), 0x7f000002U);
+        EXPECT_EQ(from.size(), has_source ? 1U : 2U);
+        EXPECT_EQ(backend.receive(batch), 0U);
+    }
+}
+
+TEST(SocketBackend, AGroupThatCannotBeJoinedIsRefused) {
+    SocketBackendConfig config = on_loopback(1);
+    config.address = "239.1.2.3";
+    config.group.interface = "nonesuch0";
+    EXPECT_THROW(SocketBackend{config}, ConfigError);
+    config.group = {.interface = "lo", .source = "somewhere"};
+    EXPECT_THROW(SocketBackend{config}, ConfigError);
 }
 
 TEST(SocketBackend, WrongConfigurationsNameThemselves) {

@@ -17,6 +17,7 @@
 #include "module.hpp"
 #include "pipeline/send_counters.hpp"
 #include "publish/publish_counters.hpp"
+#include "receive/capture_counters.hpp"
 #include "receive/card_counters.hpp"
 #include "receive/ethernet_frame.hpp"
 #include "receive/nanet_counters.hpp"
@@ -40,6 +41,7 @@ std::vector<CounterTable> engine_counter_tables() {
         table<source::GeneratorCounter>("source::GeneratorCounter", "source"),
         table<source::SourceCounter>("source::SourceCounter", "source.board<i>"),
         table<receive::FrameVerdict>("receive::FrameVerdict", ""),
+        table<receive::CaptureCounter>("receive::CaptureCounter", "receive.capture"),
         table<receive::ReceiveCounter>("receive::ReceiveCounter", "receive.board<i>"),
         table<receive::PacketCounter>("receive::PacketCounter", "receive.board<i>"),
         table<receive::PortCounter>("receive::PortCounter", "receive.port<i>"),

@@ -31,8 +31,15 @@ LOSSES = {  # block before its number, counter -> words
     ("build.group", "fragments_wrong_board"): "of a wrong board",
     ("build.group", "fragments_wrong_size"): "of a wrong size",
     ("build.group", "fragments_duplicate"): "duplicate",
+    ("build.group", "fragments_conflicting"): "of an event number that their board had sent, with other content",
     ("build.group", "strangers"): "of strangers",
 }
+
+
+FLAWS = (
+    "blocks_dropped", "fragments_dropped", "fragments_late", "fragments_ahead", "fragments_other_run",
+    "fragments_conflicting",
+)  # fmt: skip
 
 
 def losses(node: Counters) -> dict[str, int]:
@@ -75,7 +82,7 @@ def flaws(node: Counters, source: Counters | None, config: CameraConfig, ledger:
     found = [
         Flaw(f"fragments {words}", total(node, prefix, name), ordered=ordered.get(name, False))
         for (prefix, name), words in LOSSES.items()
-        if name in ("blocks_dropped", "fragments_dropped", "fragments_late", "fragments_ahead", "fragments_other_run")
+        if name in FLAWS
     ]
     behind = [flaw for name, flaw in _behind(node).items() if name != "events_incomplete" and flaw.n]
     behind += [Flaw(words, n) for words, n in r1_losses(node).items()]

@@ -25,6 +25,7 @@ from anello.ledger import (
 )
 
 NEVER_CAME = "never came"
+CONFLICTING = "of a number that had come with other content"
 MAX_EVENTS = 255  # in one packet of mep
 
 
@@ -151,7 +152,8 @@ class BoardView:
         if self.by_events:  # an end of burst is sent several times, and counted here from the second on
             again -= self.sent("burst_markers") - self.got("bursts_ended")
         never_made = size(self.numbers.never_made) if self.numbers else 0
-        return self.rubbish + self.strangers + self.got("stray_packets") + max(again, 0) + never_made
+        not_used = self.got("stray_packets") + self.got("conflicting_packets")
+        return self.rubbish + self.strangers + not_used + max(again, 0) + never_made
 
     @property
     def rest_words(self) -> str:
@@ -164,7 +166,7 @@ class BoardView:
         counted = [
             ("dropped by the kernel", most * self.kernel_dropped),
             ("counted as a stranger's", most * self.got("mistaken_strangers")), ("malformed", most * self.rubbish),
-            ("stray", most * self.got("stray_packets")),
+            ("stray", most * self.got("stray_packets")), (CONFLICTING, most * self.got("conflicting_packets")),
         ]  # fmt: skip
         rest = not self.source_reader or self.unexplained > 0
         return possible_causes(self.never_came, counted, self.rest_words, rest=rest)
@@ -288,7 +290,8 @@ def _received_row(view: BoardView) -> Row:
         "packets", "received", view.got("datagrams"),
         [("placed", view.got("packets")), ("burst markers", view.got("markers")),
          ("duplicate", view.got("duplicate_packets")), ("dropped, no free buffer", view.got("dropped_packets")),
-         ("stray", view.got("stray_packets")), ("of strangers", view.got("strangers")), *view.malformed],
+         (CONFLICTING, view.got("conflicting_packets")), ("stray", view.got("stray_packets")),
+         ("of strangers", view.got("strangers")), *view.malformed],
     )  # fmt: skip
 
 

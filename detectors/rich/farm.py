@@ -8,7 +8,7 @@ from anello.exchange.detector_part import DetectorPart, Gone
 from anello.ledger import Counters, Reader, Row
 from anello.verdict import Flaw, publish_flaws
 
-from .ledger import board_rows, decision_rows
+from .ledger import SAME_TIME, board_rows, decision_rows
 from .losses import less_effort, trigger_flaws
 
 PUBLISHER = "publish.decisions"  # "publish" gives built events to subscribers, before they are decided
@@ -25,6 +25,8 @@ class RichPart(DetectorPart):
     packs: ClassVar = {"framer": "framed"}
     causes: ClassVar = {
         ("build", "fragments_late"): "fragments late",
+        ("build", "fragments_ahead"): "fragments far ahead of the others",
+        **{(block, "fragments_duplicate"): f"fragments {SAME_TIME}" for block in ("build", "merge")},
         **{("framer", name): f"fragments {NOT_FRAMED[name]}" for name in ("fragments_no_room", "fragments_left")},
         ("merge.mep", "frames_malformed"): "frames malformed",
         ("merge.mep", "frames_wrong_checksum"): "frames with a wrong checksum",
@@ -61,7 +63,7 @@ def _framer_rows(reader: Reader) -> Iterator[Row]:
         "fragments", "taken by the builder", reader("build", "fragments_in"),
         [("to frames", taken), ("late", reader("build", "fragments_late")),
          ("far ahead of the others", reader("build", "fragments_ahead")),
-         ("duplicate", reader("build", "fragments_duplicate"))],
+         (SAME_TIME, reader("build", "fragments_duplicate"))],
     )  # fmt: skip
     causes = [(words, reader("framer", name)) for name, words in NOT_FRAMED.items()]
     yield reader.row("fragments", "to frames", taken, [("in MFPs", reader("framer", "fragments")), *causes])
@@ -74,7 +76,7 @@ def _merger_rows(reader: Reader) -> Iterator[Row]:
     for level in ("fragments", "hits"):
         own = merged(f"{level}_merged") - reader("merge.mep", f"{level}_from_next")
         parts = [("in events", own), ("in events of the packet before", reader("merge.mep", f"{level}_to_previous")),
-                 ("duplicate", merged(f"{level}_duplicate"))]  # fmt: skip
+                 (SAME_TIME, merged(f"{level}_duplicate"))]  # fmt: skip
         if level == "hits":
             parts += [("beyond a batch", merged("hits_truncated")), ("of rejected events", merged("hits_rejected"))]
         yield reader.row(level, "in MEPs", merged(f"{level}_in"), parts)

@@ -8,6 +8,8 @@ from anello.ledger import Counters, Ledger, Loss, Reader, Row, publish_rows
 from .board_ledger import BoardView, Sequences, intake_rows
 from .card_ledger import CardView, boards_of, card_rows, has_merged
 
+SAME_TIME = "of the same time as the one before"  # a repeated packet brings none: it is known by its number
+
 
 def build_ledger(
     node: Counters, source: Counters | None = None, *, one_host: bool = False, by_events: bool = False,
@@ -86,7 +88,7 @@ def _event_rows(node: Reader, boards: list[int]) -> Iterator[Row]:
     yield node.row(
         "fragments", "taken by the builder", built("fragments_in"),
         [("merged", built("fragments_merged")), ("late", built("fragments_late")),
-         ("far ahead of the others", built("fragments_ahead")), ("duplicate", built("fragments_duplicate"))],
+         ("far ahead of the others", built("fragments_ahead")), (SAME_TIME, built("fragments_duplicate"))],
     )  # fmt: skip
     yield node.row(
         "hits", "taken by the builder", built("hits_in"),

@@ -14,9 +14,10 @@ from anello.verdict import (
     source_flaws,
 )
 
+from .board_ledger import CONFLICTING as CONFLICTING_PACKETS
 from .card_ledger import card_losses, has_merged
 from .config import RichConfig
-from .ledger import losses_by_now
+from .ledger import SAME_TIME, losses_by_now
 
 
 def receive_blocks(node: Counters) -> Counters:
@@ -33,6 +34,7 @@ LOSSES = {
     "overwritten_packets": "overwritten",
     "lost_sequences": "never came",
     "duplicate_packets": "duplicate",
+    "conflicting_packets": CONFLICTING_PACKETS,
     "stray_packets": "stray",
     "strangers": "of strangers",
 }
@@ -72,6 +74,7 @@ NODE_LOSSES = {
     "build": {
         "fragments_late": "fragments late",
         "fragments_ahead": "fragments far ahead of the others",
+        "fragments_duplicate": f"fragments {SAME_TIME}",
         "events_incomplete": "events incomplete",
         "hits_truncated": "hits beyond a batch",
     },
@@ -100,6 +103,7 @@ def flaws(node: Counters, source: Counters | None, config: RichConfig, ledger: L
         Flaw(f"packets {LOSSES[name]}", sum(block.get(name, 0) for block in blocks.values()), ordered=dropped)
         for name in ("dropped_packets", "overwritten_packets")
     ]
+    conflicting = sum(block.get("conflicting_packets", 0) for block in blocks.values())
     reordered = is_reordered(source)
     behind = [
         Flaw(
@@ -113,7 +117,14 @@ def flaws(node: Counters, source: Counters | None, config: RichConfig, ledger: L
         if name != "events_incomplete"
     ]
     asked_s = config.n_bursts * config.source.burst_ms * 1e-3
-    found = [*by_policy, *behind, *source_flaws(source, asked_s), *publish_flaws(node), *trigger_flaws(node)]
+    found = [
+        *by_policy,
+        Flaw(f"packets {CONFLICTING_PACKETS}", conflicting),
+        *behind,
+        *source_flaws(source, asked_s),
+        *publish_flaws(node),
+        *trigger_flaws(node),
+    ]
     found += [*card_flaws(node, dropped=dropped), *less_effort(node, config.run.max_degraded_share)]
     n_incomplete = node.get("build", {}).get("events_incomplete", 0)
     return [*(flaw for flaw in found if flaw.n != 0), *incomplete_flaws(n_incomplete, ledger, found)]

@@ -64,7 +64,7 @@ inline constexpr std::array<CounterLabel, 24> counter_labels<events::BuildCounte
     {"fragments_in", "fragments in those blocks", Place::fragments},
     {"fragments_merged", "fragments that became part of an event (rejected events included)", Place::fragments},
     {"fragments_late", "fragments dropped because their event or burst had gone", Place::fragments},
-    {"fragments_duplicate", "fragments dropped because their board had given the same time before", Place::fragments},
+    {"fragments_duplicate", "fragments lost because their board had given the same time before", Place::fragments},
     {"hits_in", "hits in the blocks taken", Place::hits},
     {"hits_merged", "hits handed on in events", Place::hits},
     {"hits_late", "hits of late fragments", Place::hits},
@@ -91,10 +91,10 @@ template <>
 inline constexpr std::array<CounterLabel, 7> counter_labels<events::BoardCounter>{{
     {"fragments_in", "fragments of this board", Place::fragments},
     {"fragments_late", "fragments of this board whose event or burst had gone", Place::fragments},
-    {"fragments_duplicate", "fragments of this board with the same time as its last", Place::fragments},
+    {"fragments_duplicate", "fragments of this board lost because it had given the same time before", Place::fragments},
     {"missing", "events that lack this board", Place::fragments},
     {"silences", "times that the others went on without this board", Place::informative},
-    {"state", "0 live, 1 silent, 2 its burst has ended", Place::informative, gauge},
+    {"state", "0 live, 1 silent, 2 its burst has ended", Place::verdict, gauge},
     {"fragments_ahead", "fragments of this board dropped because fewer than half of the boards came as far",
      Place::fragments},
 }};

@@ -53,4 +53,11 @@ inline std::string ahead_words(std::uint32_t board, std::uint64_t n_fragments) {
         board, n_fragments);
 }
 
+inline std::string same_time_words(std::uint32_t board, std::uint64_t n_fragments) {
+    return fmt::format(
+        "board {}: {} fragments so far of the same time as the one before: only the first is used; its clock stands "
+        "still, or two events share a time stamp",
+        board, n_fragments);
+}
+
 }  // namespace anello::pipeline

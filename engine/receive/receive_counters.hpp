@@ -9,8 +9,8 @@
 /// The counters of one stream, written by the receiver's thread; there is also a block of wire::Verdict counters of the
 /// stream. At the end of a run (after StreamReceiver::finish()) these hold exactly:
 ///
-///   datagrams  = packets + markers + duplicate_packets + dropped_packets + stray_packets + strangers + all verdicts
-///                but ok
+///   datagrams  = packets + markers + duplicate_packets + conflicting_packets + dropped_packets + stray_packets
+///                + strangers + all verdicts but ok
 ///   verdict ok = datagrams without the strangers and the verdicts that are not ok
 ///   fragments  = fragments handed to the builder and taken + overwritten_fragments      (hits and packets likewise)
 ///   announced  = distinct_sequences + lost_sequences + before_joining
@@ -19,7 +19,8 @@
 ///   announced_fragments + unannounced_fragments = fragments - disowned_fragments + dropped_fragments
 ///                + those in data packets that never came   (hits likewise; hits of mep are never announced)
 ///   distinct_sequences = packets - disowned_packets + dropped_packets   (mgp)
-///   lost_sequences = lost in the network + kernel_dropped + malformed + strays, of data packets
+///   lost_sequences = lost in the network + kernel_dropped + malformed + strays, of data packets; and the first of the
+///                conflicting packets that showed a restart
 namespace anello::receive {
 
 enum class ReceiveCounter : std::uint8_t {
@@ -63,6 +64,7 @@ enum class ReceiveCounter : std::uint8_t {
     disowned_packets,
     disowned_fragments,
     disowned_hits,
+    conflicting_packets,
     count
 };
 
@@ -71,7 +73,7 @@ enum class ReceiveCounter : std::uint8_t {
 namespace anello {
 
 template <>
-inline constexpr std::array<CounterLabel, 40> counter_labels<receive::ReceiveCounter>{{
+inline constexpr std::array<CounterLabel, 41> counter_labels<receive::ReceiveCounter>{{
     {"datagrams", "datagrams that the backend delivered", Place::packets},
     {"bytes", "their UDP payload", Place::informative, in_bytes},
     {"kernel_dropped", "datagrams that the system dropped at the socket (with GRO a super-packet may count as one)",
@@ -90,7 +92,7 @@ inline constexpr std::array<CounterLabel, 40> counter_labels<receive::ReceiveCou
     {"source_restarts", "times that the source began its sequence anew", Place::informative},
     {"stray_packets", "valid packets not used: their sequence number is far off and no second packet confirmed it yet",
      Place::packets},
-    {"duplicate_packets", "valid packets seen before, not used", Place::packets},
+    {"duplicate_packets", "valid packets that had come before, the same bytes, not used", Place::packets},
     {"duplicate_fragments", "fragments in duplicate packets", Place::informative},
     {"dropped_packets", "valid packets dropped because every buffer was in use", Place::packets},
     {"dropped_fragments", "fragments in packets dropped because every buffer was in use", Place::fragments},
@@ -121,6 +123,7 @@ inline constexpr std::array<CounterLabel, 40> counter_labels<receive::ReceiveCou
      Place::packets},
     {"disowned_fragments", "fragments in these packets", Place::fragments},
     {"disowned_hits", "hits in these packets", Place::hits},
+    {"conflicting_packets", "valid packets not used: another packet had come with their number", Place::packets},
 }};
 
 }  // namespace anello

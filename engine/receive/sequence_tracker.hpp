@@ -21,7 +21,7 @@ enum class Arrival : std::uint8_t {
 /// once; numbers passed over that never arrive are lost. Steps beyond the window, forward or back, could be a damaged
 /// number: the first is a stray, and a second one that continues it moves the sequence there. Lower than before then
 /// means that the source restarted, higher that a long stretch was lost.
-/// Not detectable: a restart within the first `window` numbers that no burst marker announces (reads as duplicates).
+/// Numbers do not show a restart within the first `window` of them: PacketContents does.
 class SequenceTracker {
   public:
     static constexpr std::uint32_t window = 16384;

@@ -59,7 +59,7 @@ void StreamReceiver::on_datagram(const Datagram& datagram) noexcept {
         on_data(datagram, packet);
     else
         on_marker(packet);
-    newest_sent_ns_ = std::max(newest_sent_ns_, packet.sent_ns);
+    if (packet.sent_ns != 0) sent_.add(packet.sent_ns);
     show_sequence();
     show_announcements();
 }
@@ -94,7 +94,7 @@ void StreamReceiver::disown() noexcept {
     sequence_ = before.sequence;
     sequence_log_.missing.spoil();
     announcements_ = before.announcements;
-    newest_sent_ns_ = 0;
+    sent_ = sent_before_restart_ = {};
     bursts_.forget();
     remember_account();
 }
@@ -113,7 +113,7 @@ wire::Verdict StreamReceiver::unpack(const Datagram& datagram, PacketInfo& packe
 }
 
 void StreamReceiver::on_data(const Datagram& datagram, PacketInfo& packet) noexcept {
-    if (!is_to_be_used(packet)) return;
+    if (!is_to_be_used(datagram, packet)) return;
     enter_burst(packet.burst_id);
     place(datagram, packet);
     if (!packet.ends_burst) return;
@@ -122,10 +122,13 @@ void StreamReceiver::on_data(const Datagram& datagram, PacketInfo& packet) noexc
     awaits_next_burst_ = true;
 }
 
-bool StreamReceiver::is_to_be_used(PacketInfo& packet) noexcept {
-    if (!packet.has_burst_id) follow_burst_without_id(packet);
+bool StreamReceiver::is_to_be_used(const Datagram& datagram, PacketInfo& packet) noexcept {
+    const std::uint32_t content = packet.has_sequence ? PacketContents::of(datagram.bytes) : 0;
+    if (!packet.has_burst_id) follow_burst_without_id(packet, content);
     if (!packet.has_sequence) return true;
-    switch (sequence_.accept(packet.sequence, packet.sequence_step)) {
+    const Arrival arrival = arrival_of(packet, content);
+    if (arrival != Arrival::duplicate && arrival != Arrival::stray) contents_.note(packet.sequence, content);
+    switch (arrival) {
         case Arrival::in_order:
             return true;
         case Arrival::late:
@@ -137,8 +140,12 @@ bool StreamReceiver::is_to_be_used(PacketInfo& packet) noexcept {
             if (!packet.has_burst_id) packet.burst_id = ++counted_burst_id_;
             return true;
         case Arrival::duplicate:
-            counters_.stream.add(ReceiveCounter::duplicate_packets);
-            counters_.stream.add(ReceiveCounter::duplicate_fragments, writer_.n_open_fragments());
+            if (conflict_next_) {
+                counters_.stream.add(ReceiveCounter::conflicting_packets);
+            } else {
+                counters_.stream.add(ReceiveCounter::duplicate_packets);
+                counters_.stream.add(ReceiveCounter::duplicate_fragments, writer_.n_open_fragments());
+            }
             return false;
         case Arrival::stray:
             counters_.stream.add(ReceiveCounter::stray_packets);
@@ -147,12 +154,31 @@ bool StreamReceiver::is_to_be_used(PacketInfo& packet) noexcept {
     return false;
 }
 
-/// Event numbers begin at 0 in each burst. After the last event of a burst, a packet from the beginning, or far from
-/// what is known, is the next burst's; gaps may still be filled by late packets of the old one.
-void StreamReceiver::follow_burst_without_id(PacketInfo& packet) noexcept {
+/// A number that comes again with another content is of another packet. Two such packets in a row, and nothing else
+/// between them, are of a source that counts from zero again: its start of burst is lost, or says a time that does not
+/// show it.
+Arrival StreamReceiver::arrival_of(const PacketInfo& packet, std::uint32_t content) noexcept {
+    const Arrival arrival = sequence_.accept(packet.sequence, packet.sequence_step);
+    const bool goes_on = conflict_next_ == packet.sequence;
+    conflict_next_.reset();
+    if (arrival != Arrival::duplicate || contents_.are_same(packet.sequence, content)) return arrival;
+    if (!goes_on) {
+        conflict_next_ = packet.sequence + packet.sequence_step;
+        return arrival;
+    }
+    sequence_.restart();
+    sequence_.accept(packet.sequence, packet.sequence_step);
+    return Arrival::restarted;
+}
+
+/// Event numbers begin at 0 in each burst. After the last event of a burst, a packet from the beginning, another one
+/// with a number that has come, or one far from what is known, is the next burst's; gaps may still be filled by late
+/// packets of the old one.
+void StreamReceiver::follow_burst_without_id(PacketInfo& packet, std::uint32_t content) noexcept {
     if (awaits_next_burst_) {
         const Arrival arrival = sequence_.preview(packet.sequence);
-        if (arrival == Arrival::stray || (packet.sequence == 0 && arrival != Arrival::late)) {
+        const bool is_another = arrival == Arrival::duplicate && !contents_.are_same(packet.sequence, content);
+        if (arrival == Arrival::stray || is_another || (packet.sequence == 0 && arrival != Arrival::late)) {
             sequence_.restart();
             begin_epoch();
             awaits_next_burst_ = false;
@@ -167,6 +193,7 @@ void StreamReceiver::begin_epoch() noexcept {
     if (bursts_.has_burst()) end_burst(bursts_.burst_id());
     bursts_.forget();
     announcements_.begin_epoch();
+    sent_before_restart_ = std::exchange(sent_, {});
 }
 
 void StreamReceiver::on_marker(const PacketInfo& packet) noexcept {
@@ -186,12 +213,14 @@ void StreamReceiver::on_marker(const PacketInfo& packet) noexcept {
     if (!begins) end_burst(packet.burst_id);
 }
 
-/// A start of burst that counts from zero, though the stream had data. A repetition that was overtaken looks the same
-/// but is older than what came last; where packets carry no time, only a burst not seen before is believed.
+/// A start of burst that counts from zero, though the stream had data. A repetition that was overtaken looks the same,
+/// but was sent while the source, or it before its last restart, sent what is known; a clock that a restart set back
+/// says a time before that. Where packets carry no time, only a burst not seen before is believed.
 bool StreamReceiver::says_restart(const PacketInfo& packet) const noexcept {
     const bool from_zero = packet.sequence == 0 && packet.totals.n_packets == 0;
     if (packet.kind != PacketKind::start_of_burst || !from_zero || sequence_.next() == 0) return false;
-    return packet.sent_ns > newest_sent_ns_ || (packet.sent_ns == 0 && bursts_.is_new(packet.burst_id));
+    if (packet.sent_ns == 0) return bursts_.is_new(packet.burst_id);
+    return !sent_.contain(packet.sent_ns) && !sent_before_restart_.contain(packet.sent_ns);
 }
 
 /// Totals only grow within a run; a marker that was overtaken says nothing new.

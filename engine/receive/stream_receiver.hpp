@@ -1,9 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <algorithm>
 #include <array>
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <vector>
 
 #include "core/counters.hpp"
@@ -11,6 +13,7 @@
 #include "receive/backend.hpp"
 #include "receive/block_stream.hpp"
 #include "receive/burst_follower.hpp"
+#include "receive/packet_contents.hpp"
 #include "receive/read_times.hpp"
 #include "receive/receive_config.hpp"
 #include "receive/receive_counters.hpp"
@@ -86,8 +89,9 @@ class StreamReceiver {
     }
     bool says_restart(const PacketInfo& packet) const noexcept;
     void on_data(const Datagram& datagram, PacketInfo& packet) noexcept;
-    bool is_to_be_used(PacketInfo& packet) noexcept;
-    void follow_burst_without_id(PacketInfo& packet) noexcept;
+    bool is_to_be_used(const Datagram& datagram, PacketInfo& packet) noexcept;
+    Arrival arrival_of(const PacketInfo& packet, std::uint32_t content) noexcept;
+    void follow_burst_without_id(PacketInfo& packet, std::uint32_t content) noexcept;
     void begin_epoch() noexcept;
     void enter_burst(std::uint32_t burst_id) noexcept;
     void place(const Datagram& datagram, const PacketInfo& packet) noexcept;
@@ -123,6 +127,8 @@ class StreamReceiver {
     Nanoseconds told_ns_ = 0;    ///< monotonic, at the last on_time()
     SequenceTracker sequence_;
     SequenceLog sequence_log_{65'536};
+    PacketContents contents_;
+    std::optional<std::uint32_t> conflict_next_;  ///< the number after the last packet's, when that conflicted
     BurstFollower bursts_;
     WaitingEnds waiting_ends_;
     FragmentWriter writer_;
@@ -135,8 +141,20 @@ class StreamReceiver {
         std::uint32_t burst_id = 0;
         Nanoseconds wall_ns = 0;
     };
-    Origin origin_;                   ///< of the burst whose start was heard last
-    Nanoseconds newest_sent_ns_ = 0;  ///< sender's clock, latest of all valid packets
+    Origin origin_;                                                    ///< of the burst whose start was heard last
+    struct SendTimes {                                                 ///< sender's clock, of valid packets
+        static constexpr Nanoseconds longest_way_ns = 10'000'000'000;  ///< overtaken ones are older than the oldest
+        Nanoseconds oldest_ns = 0, newest_ns = 0;
+
+        void add(Nanoseconds sent_ns) noexcept {
+            if (oldest_ns == 0 || sent_ns < oldest_ns) oldest_ns = sent_ns;
+            newest_ns = std::max(newest_ns, sent_ns);
+        }
+        bool contain(Nanoseconds sent_ns) const noexcept {
+            return sent_ns >= oldest_ns - longest_way_ns && sent_ns <= newest_ns;
+        }
+    };
+    SendTimes sent_, sent_before_restart_;
     Announcements announcements_;
     struct Account {  ///< as it was when the stream was bound: what a disowned source sent is taken out again
         SequenceTracker sequence;

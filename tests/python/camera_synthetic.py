@@ -39,9 +39,9 @@ def node_counters() -> CounterDict:
         }  # fmt: skip
         counters[f"receive.group{group}.verdict"] = zeros(*VERDICTS) | {"ok": datagrams}
         counters[f"build.group{group}"] = zeros(
-            "fragments_duplicate", "fragments_late", "fragments_ahead", "fragments_other_run", "fragments_wrong_board",
-            "fragments_wrong_size", "fragments_dropped", "fragments_missing", "events_timeout", "events_pushed_out",
-            "events_run_ended", "windows_moved", "boards_silenced", "strangers",
+            "fragments_duplicate", "fragments_conflicting", "fragments_late", "fragments_ahead", "fragments_other_run",
+            "fragments_wrong_board", "fragments_wrong_size", "fragments_dropped", "fragments_missing", "events_timeout",
+            "events_pushed_out", "events_run_ended", "windows_moved", "boards_silenced", "strangers",
         ) | {
             "datagrams": datagrams, "bytes": fragments * BYTES + markers * 88, "fragments_in": fragments,
             "markers": markers, "fragments_placed": fragments, "events_out": N_EVENTS, "events_complete": N_EVENTS,

@@ -25,9 +25,11 @@ from anello.rich.record import RichRecord
 ROOT = Path(__file__).parents[2]
 SOURCE = ("source::GeneratorCounter", "source::SourceCounter")
 PUBLISH = ("publish::PublishCounter", "publish::SubscriberCounter", "publish::AdmissionCounter")
-RICH = ("receive::ReceiveCounter", "wire::Verdict", "events::BuildCounter", "events::BoardCounter",
-        "rich::TriggerCounter", "rich::EmitCounter", "rich::StoreCounter", *PUBLISH)  # fmt: skip
-CAMERA = ("receive::PortCounter", "wire::Verdict", "camera::CameraBuildCounter", "camera::CameraBoardCounter",
+RICH = ("receive::CaptureCounter", "receive::ReceiveCounter", "wire::Verdict", "events::BuildCounter",
+        "events::BoardCounter", "rich::TriggerCounter", "rich::EmitCounter", "rich::StoreCounter",
+        *PUBLISH)  # fmt: skip
+CAMERA = ("receive::CaptureCounter", "receive::PortCounter", "wire::Verdict", "camera::CameraBuildCounter",
+          "camera::CameraBoardCounter",
           "camera::CameraJoinCounter", "pipeline::SendCounter", "camera::FilterCounter", "camera::CompressCounter",
           "camera::CameraStoreCounter", "camera::CameraStreamCounter", "camera::R1WriterCounter", *PUBLISH)  # fmt: skip
 EXCHANGE = ("exchange::ReadoutCounter", "exchange::BuilderCounter", "exchange::ManagerCounter",
@@ -35,7 +37,7 @@ EXCHANGE = ("exchange::ReadoutCounter", "exchange::BuilderCounter", "exchange::M
             "store::MepStoreCounter", *PUBLISH)  # fmt: skip
 MERGED = ("receive::NanetCounter", "receive::NanetMergeCounter",
           *(table for table in RICH if not table.startswith(("receive::", "wire::"))))  # fmt: skip
-PACKETS = ("receive::PortCounter", "receive::PacketCounter", "wire::Verdict")
+PACKETS = ("receive::CaptureCounter", "receive::PortCounter", "receive::PacketCounter", "wire::Verdict")
 OF_RICH_FARM = ("rich::FramerCounter", "rich::MepMergeCounter")
 OF_CAMERA_FARM = ("camera::CameraPackCounter", "camera::CameraUnpackCounter")
 
@@ -96,6 +98,7 @@ class Reads:
         record.ledger()
         self._is_ledger = False  # a verdict may look at the ledger too
         self._looked_at.clear()
+        record.proof()
         record.flaws()
         self.by_verdicts |= set(self._looked_at)
 

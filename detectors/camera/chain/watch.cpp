@@ -42,12 +42,28 @@ void CameraWatch::add_board_notices(const CameraBuilder& builder, pipeline::Noti
         if (seen.strangers.is_due(n_strangers))
             lines.push_back(
                 receive::stranger_words(board, n_strangers, builder.stranger(board), builder.source(board)));
+        if (const auto n = builder.board_counters(board)[CameraBoardCounter::conflicting]; seen.conflicting.is_due(n))
+            lines.push_back(fmt::format(
+                "board {}: {} fragments so far of event numbers that it had sent before, of another time or content: "
+                "not used; it began anew in the same run, or its clock or counter stands still: begin a new run",
+                board, n));
         if (const auto n = seen.dropped.added(builder.board_counters(board)[CameraBoardCounter::dropped]); n > 0)
             lines.push_back(fmt::format(
                 "board {}: {} fragments found no free buffer; the stages behind are slower than the data", board, n));
         add_vote_notice(builder, board, lines);
     }
+    add_late_notice(builder, lines);
     add_copy_notice(builder, lines);
+}
+
+void CameraWatch::add_late_notice(const CameraBuilder& builder, pipeline::Notices& lines) {
+    const auto n = builder.counters()[CameraBuildCounter::fragments_late];
+    if (!late_seen_[builder.config().group].is_due(n)) return;
+    lines.push_back(
+        fmt::format("group {}: {} fragments so far of events that have gone: not used; boards are late "
+                    "(camera_build.timeout_ms), or "
+                    "their event numbers went back, as those of a short counter do",
+                    builder.config().group, n));
 }
 
 /// Told again when there are twice as many.

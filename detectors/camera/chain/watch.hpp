@@ -26,18 +26,20 @@ class CameraWatch {
         pipeline::SilenceNotice silence;
         pipeline::AddedNotice dropped;
         bool slow = false;
-        receive::TenfoldNotice strangers;
+        receive::TenfoldNotice strangers, conflicting;
         std::uint64_t n_outvoted = 0;  ///< when it was last told
     };
 
     void add_board_notices(const CameraBuilder& builder, pipeline::Notices& lines);
     void add_vote_notice(const CameraBuilder& builder, std::uint32_t board, pipeline::Notices& lines);
+    void add_late_notice(const CameraBuilder& builder, pipeline::Notices& lines);
     void add_copy_notice(const CameraBuilder& builder, pipeline::Notices& lines);
     void add_port_notices(pipeline::Notices& lines);
 
     std::vector<CameraIntake*> intakes_;
     std::map<std::uint32_t, BoardSeen> board_seen_;
-    std::map<std::uint32_t, CopyMode> copy_seen_;  ///< by group
+    std::map<std::uint32_t, CopyMode> copy_seen_;                ///< by group
+    std::map<std::uint32_t, receive::TenfoldNotice> late_seen_;  ///< by group
     struct PortSeen {
         pipeline::AddedNotice kernel_dropped, blocks_dropped;
     };

@@ -47,6 +47,7 @@ CameraBuilder::CameraBuilder(const CameraBuilderConfig& config, const Clock& clo
           {.n_buffers = config.n_events, .buffer_bytes = config.boards.count * slot_bytes_, .kind = config.memory}),
       present_(config.n_events),
       spare_(config.n_events),
+      gone_events_(std::size_t{4} * config.window_events),
       parts_(2 * std::size_t{config.n_events} + 2),
       n_live_(config.boards.count),
       mean_interval_ns_(first_interval_ns),
@@ -93,7 +94,8 @@ void CameraBuilder::use(const Header& header, const receive::Datagram& datagram)
     if (!is_of_run && !begins_run(header, datagram.bytes)) [[unlikely]]
         return;
     if (config_.in_place) prediction_.learn(stream_index(datagram.stream), index_of(header), header.event_number);
-    if (!follow(header)) return drop(header, CameraBuildCounter::fragments_duplicate, CameraBoardCounter::duplicate);
+    if (!follow(header)) [[unlikely]]
+        return drop_repeated(header, datagram.bytes);
     put(header, datagram.bytes);
 }
 
@@ -151,7 +153,7 @@ void CameraBuilder::put(const Header& header, std::span<const std::byte> bytes) 
     if (place.room != Room::open && !open(place, header)) [[unlikely]]
         return drop(header, CameraBuildCounter::fragments_dropped, CameraBoardCounter::dropped);
     if (place.present->contains(header.board)) [[unlikely]]
-        return drop(header, CameraBuildCounter::fragments_duplicate, CameraBoardCounter::duplicate);
+        return drop_repeated(header, bytes);
     fill(place, header, bytes);
 }
 
@@ -226,6 +228,24 @@ void CameraBuilder::drop(const Header& header, CameraBuildCounter group_counter,
                          CameraBoardCounter board_counter) noexcept {
     counters_.add(group_counter);
     board_counters_[index_of(header)].add(board_counter);
+}
+
+/// What a board that began anew sends bears numbers that have been here, and is no repetition.
+void CameraBuilder::drop_repeated(const Header& header, std::span<const std::byte> bytes) noexcept {
+    drop(header, CameraBuildCounter::fragments_duplicate, CameraBoardCounter::duplicate);
+    if (!came_before(header, bytes))
+        drop(header, CameraBuildCounter::fragments_conflicting, CameraBoardCounter::conflicting);
+}
+
+/// These bytes, as far as what had come is still here; of an event that has gone its time stamp is.
+bool CameraBuilder::came_before(const Header& header, std::span<const std::byte> bytes) noexcept {
+    const Place& place = place_of(header.event_number);
+    if (place.room == Room::open && place.number == header.event_number && place.present->contains(header.board)) {
+        if (choice_.passes_cache(place.copy)) finish_copies_past_cache();
+        return std::memcmp(place.base + index_of(header) * slot_bytes_, bytes.data(), bytes.size()) == 0;
+    }
+    const Gone& gone = gone_events_[header.event_number % gone_events_.size()];
+    return gone.is_known && gone.number == header.event_number && is_same_time(gone.timestamp_ns, header.timestamp_ns);
 }
 
 std::size_t CameraBuilder::promise(std::uint16_t stream, std::span<iovec> places) noexcept {

@@ -154,6 +154,8 @@ class CameraBuilder {
     void doubt_time(Place& place, std::uint64_t other_ns) noexcept;
     void doubt_tag(Place& place, std::uint8_t other) noexcept;
     void drop(const Header& header, CameraBuildCounter group_counter, CameraBoardCounter board_counter) noexcept;
+    void drop_repeated(const Header& header, std::span<const std::byte> bytes) noexcept;
+    bool came_before(const Header& header, std::span<const std::byte> bytes) noexcept;
     std::byte* empty_slot(const CameraPrediction::Guess& guess) noexcept;
     bool reserve(Place& place, std::uint32_t number) noexcept;
     std::size_t bring_to_safety(std::span<receive::Datagram> datagrams, std::size_t begin) noexcept;
@@ -274,6 +276,12 @@ class CameraBuilder {
     std::vector<BoardSet> present_;     ///< by buffer
     std::vector<std::uint32_t> spare_;  ///< free buffers, the one given back last on top: it may still be in the cache
     std::size_t n_spare_ = 0;
+    struct Gone {
+        std::uint32_t number = 0;
+        bool is_known = false;
+        std::uint64_t timestamp_ns = 0;
+    };
+    std::vector<Gone> gone_events_;  ///< handed on last, event n at n mod their number
     std::atomic<std::size_t> n_spare_told_{0};
     memory::SpscRing<CameraPart> parts_;
     bool has_ended_ = false;

@@ -130,6 +130,7 @@ void CameraBuilder::hand_on_head(EventEnd end) noexcept {
                                                          .closed_ns = wall_ns_});
     ANELLO_ASSERT(given);  // there is room for every buffer and for the ends of runs
     count_out(end);
+    gone_events_[head_ % gone_events_.size()] = {head_, true, place.timestamp_ns};
     place.room = Room::empty;
     --n_open_;
     is_fresh_ = false;

@@ -208,7 +208,7 @@ bool CameraBuilder::follow_held(std::uint32_t board_index, std::uint32_t i) noex
     if (held.is_followed || held.header.is_marker() || held.header.run_id != run_id_) return true;
     hold_.mark_followed(board_index, i);
     if (follow(held.header)) return true;
-    drop(held.header, CameraBuildCounter::fragments_duplicate, CameraBoardCounter::duplicate);
+    drop_repeated(held.header, held.bytes);
     hold_.remove(board_index, i);
     return false;
 }

@@ -11,7 +11,7 @@
 ///   fragments_in = fragments_placed + _duplicate + _late + _ahead + _other_run + _wrong_board + _wrong_size + _dropped
 ///   events_out   = events_complete + events_timeout + events_pushed_out + events_run_ended
 ///   events_out * boards of the group = fragments_placed + fragments_missing
-///   strangers    = those of its boards
+///   strangers    = those of its boards;  fragments_conflicting are among fragments_duplicate
 ///   per board: announced = placed - disowned + duplicate-free losses (lost) + late + ahead + other_run + dropped, by
 ///   sequence
 namespace anello::camera {
@@ -43,6 +43,7 @@ enum class CameraBuildCounter : std::uint8_t {
     boards_silenced,
     stalls_no_buffer,
     strangers,
+    fragments_conflicting,
     count
 };
 
@@ -63,6 +64,7 @@ enum class CameraBoardCounter : std::uint8_t {
     source_changes,
     mistaken_strangers,
     disowned,
+    conflicting,
     count
 };
 
@@ -71,7 +73,7 @@ enum class CameraBoardCounter : std::uint8_t {
 namespace anello {
 
 template <>
-inline constexpr std::array<CounterLabel, 25> counter_labels<camera::CameraBuildCounter>{{
+inline constexpr std::array<CounterLabel, 26> counter_labels<camera::CameraBuildCounter>{{
     {"datagrams", "datagrams taken from the receive stage", Place::datagrams},
     {"bytes", "UDP payload of those datagrams", Place::informative, in_bytes},
     {"fragments_in", "data fragments whose header and checksum are right", Place::datagrams},
@@ -100,10 +102,12 @@ inline constexpr std::array<CounterLabel, 25> counter_labels<camera::CameraBuild
     {"boards_silenced", "times that the others went on without a board", Place::informative},
     {"stalls_no_buffer", "times that building waited for a free event buffer", Place::informative},
     {"strangers", "datagrams not used: they came from another address than their board is bound to", Place::datagrams},
+    {"fragments_conflicting",
+     "of the duplicate fragments: not the same as the one that came before, so that they are lost", Place::verdict},
 }};
 
 template <>
-inline constexpr std::array<CounterLabel, 15> counter_labels<camera::CameraBoardCounter>{{
+inline constexpr std::array<CounterLabel, 16> counter_labels<camera::CameraBoardCounter>{{
     {"placed", "fragments of this board that became part of an event", Place::fragments},
     {"duplicate", "fragments of this board that had come before", Place::fragments},
     {"late", "fragments of this board whose event had gone", Place::fragments},
@@ -123,6 +127,7 @@ inline constexpr std::array<CounterLabel, 15> counter_labels<camera::CameraBoard
      Place::datagrams},
     {"disowned", "fragments placed before another address proved to be this board's (first 1000 datagrams only)",
      Place::fragments},
+    {"conflicting", "of this board's duplicates: not the same as what had come before", Place::informative},
 }};
 
 }  // namespace anello

@@ -339,7 +339,25 @@ TEST(CameraBuilder, DuplicatesAreNotUsed) {
     for (std::uint32_t i = 1; i < 4; ++i) rig.place(rig.boards[i].data(0));
     rig.place(first);
     EXPECT_EQ(rig.value(fragments_duplicate), 4U) << "also when its event has gone";
+    EXPECT_EQ(rig.value(fragments_conflicting), 1U) << "the liar's second has another sequence number";
     EXPECT_EQ(rig.value(fragments_late), 0U);
+    test::expect_sums(rig.builder);
+}
+
+TEST(CameraBuilder, WhatBoardsSendThatBeganAnewInTheSameRunIsNoDuplicate) {
+    constexpr std::uint64_t pause_ns = 5'000'000'000;
+    CameraRig rig(small_camera());
+    for (std::uint32_t event = 0; event < 20; ++event) rig.place_event(event);
+    rig.take_all();
+    ASSERT_EQ(rig.parts.size(), 20U);
+    for (TestBoard& board : rig.boards) {
+        board = TestBoard(board.number());
+        board.set_clock_ahead(pause_ns);
+    }
+    for (std::uint32_t event = 0; event < 20; ++event) rig.place_event(event);
+    EXPECT_EQ(rig.value(fragments_duplicate), 80U);
+    EXPECT_EQ(rig.value(fragments_conflicting), 80U);
+    EXPECT_EQ(rig.builder.board_counters(2)[CameraBoardCounter::conflicting], 20U);
     test::expect_sums(rig.builder);
 }
 

@@ -124,6 +124,8 @@ void RichBoards::add_notices(const events::BoardJoin& join, Nanoseconds timeout_
                               notices);
         const auto n_ahead = join.board_counters(i)[events::BoardCounter::fragments_ahead];
         if (seen_[i].ahead.is_due(n_ahead)) notices.push_back(pipeline::ahead_words(board(i), n_ahead));
+        const auto n_same = join.board_counters(i)[events::BoardCounter::fragments_duplicate];
+        if (seen_[i].same_time.is_due(n_same)) notices.push_back(pipeline::same_time_words(board(i), n_same));
         add_loss_notices(i, notices);
     }
     for (const Lane& lane : lanes_) add_trouble(lane.receiver->backend().trouble(), notices);
@@ -154,6 +156,11 @@ void RichBoards::add_loss_notices(std::uint32_t i, pipeline::Notices& notices) {
     if (const auto n = seen_[i].dropped_packets.added(counters[ReceiveCounter::dropped_packets]); n > 0)
         notices.push_back(fmt::format(
             "board {}: {} packets found no free buffer; the stages behind are slower than the data", board(i), n));
+    if (const auto n = counters[ReceiveCounter::conflicting_packets]; seen_[i].conflicting.is_due(n))
+        notices.push_back(fmt::format(
+            "board {}: {} packets so far with the numbers of others that had come: not used; somebody else sends in "
+            "its name, or it began anew",
+            board(i), n));
     const receive::StreamReceiver& stream = lane_of(i).receiver->stream(i - lane_of(i).first_board);
     if (const auto n = counters[ReceiveCounter::strangers]; seen_[i].strangers.is_due(n))
         notices.push_back(receive::stranger_words(board(i), n, stream.stranger(), stream.source()));

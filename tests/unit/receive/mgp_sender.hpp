@@ -63,6 +63,7 @@ class MgpSender {
         *this = MgpSender(source_id_, flags_);
         now_ns_ = now_ns;
     }
+    void set_clock(std::uint64_t now_ns) { now_ns_ = now_ns; }
     void set_sequence(std::uint32_t sequence) { sequence_ = sequence; }
 
     const wire::mgp::Totals& totals() const { return totals_; }

@@ -427,6 +427,62 @@ TEST(StreamReceiver, ASourceThatRestartsIsFollowed) {
     }
 }
 
+TEST(StreamReceiver, ABoardWhoseClockARestartSetBackIsFollowed) {
+    StreamRig rig;
+    MgpSender board(7);
+    board.set_clock(1'700'000'000'000'000'000);
+    board.begin_burst(3);
+    for (int i = 0; i < 10; ++i) rig.send(board.data(1));
+    rig.send(board.marker(end_of_burst));
+    board.restart();
+    board.set_clock(42'000'000'000);
+    rig.send(board.marker(start_of_burst));
+    for (int i = 0; i < 10; ++i) rig.send(board.data(1));
+    rig.send(board.marker(end_of_burst));
+    rig.take_all();
+    EXPECT_EQ(rig[source_restarts], 1U);
+    EXPECT_EQ(rig[packets], 20U);
+    EXPECT_EQ(rig[bursts_ended], 2U);
+    EXPECT_EQ(rig[lost_sequences] + rig[duplicate_packets] + rig[conflicting_packets], 0U);
+    rig.expect_balance();
+}
+
+TEST(StreamReceiver, ARestartThatNoMarkerTellsIsSeenInWhatPacketsContain) {
+    StreamRig rig;
+    MgpSender board(7);
+    board.begin_burst(5);
+    for (int i = 0; i < 10; ++i) rig.send(board.data(1));
+    board.restart();
+    for (int i = 0; i < 10; ++i) rig.send(board.data(1));
+    rig.send(board.marker(end_of_burst));
+    rig.take_all();
+    EXPECT_EQ(rig[source_restarts], 1U);
+    EXPECT_EQ(rig[conflicting_packets], 1U) << "the first, which another packet with the number of the next confirms";
+    EXPECT_EQ(rig[lost_sequences], 1U);
+    EXPECT_EQ(rig[packets], 19U);
+    EXPECT_EQ(rig[duplicate_packets], 0U);
+}
+
+TEST(StreamReceiver, OnlyTheSameBytesAreADuplicate) {
+    StreamRig rig;
+    MgpSender board(7);
+    board.begin_burst(5);
+    std::vector<Bytes> sent;
+    for (int i = 0; i < 10; ++i) rig.send(sent.emplace_back(board.data(1)));
+    MgpSender other(7);  // in the board's name, and not in a row: it is not followed
+    other.begin_burst(5, 999);
+    const Bytes others[]{other.data(1), other.data(2), other.data(1)};
+    for (const Bytes& packet : others) {
+        rig.send(packet);
+        rig.send(sent[4]);
+        rig.send(board.data(1));
+    }
+    EXPECT_EQ(rig[duplicate_packets], 3U);
+    EXPECT_EQ(rig[conflicting_packets], 3U);
+    EXPECT_EQ(rig[source_restarts], 0U);
+    EXPECT_EQ(rig[packets], 13U);
+}
+
 TEST(StreamReceiver, StopsWithAnUnendedBurst) {
     StreamRig rig;
     MgpSender board(7);

@@ -88,8 +88,8 @@ struct StreamRig {
     void expect_balance() const {
         using enum ReceiveCounter;
         EXPECT_EQ((*this)[datagrams], (*this)[packets] + (*this)[markers] + (*this)[duplicate_packets] +
-                                          (*this)[dropped_packets] + (*this)[stray_packets] + (*this)[strangers] +
-                                          n_malformed());
+                                          (*this)[conflicting_packets] + (*this)[dropped_packets] +
+                                          (*this)[stray_packets] + (*this)[strangers] + n_malformed());
         EXPECT_EQ((*this)[wire::Verdict::ok], (*this)[datagrams] - (*this)[strangers] - n_malformed());
         EXPECT_EQ((*this)[fragments], n_fragments + (*this)[overwritten_fragments]);
         EXPECT_EQ((*this)[hits], n_hits + (*this)[overwritten_hits]);

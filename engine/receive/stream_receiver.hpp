@@ -150,8 +150,10 @@ class StreamReceiver {
             if (oldest_ns == 0 || sent_ns < oldest_ns) oldest_ns = sent_ns;
             newest_ns = std::max(newest_ns, sent_ns);
         }
+        /// A packet may say any time: without a sign, differences are defined.
         bool contain(Nanoseconds sent_ns) const noexcept {
-            return sent_ns >= oldest_ns - longest_way_ns && sent_ns <= newest_ns;
+            const std::uint64_t begin = static_cast<std::uint64_t>(oldest_ns) - std::uint64_t{longest_way_ns};
+            return static_cast<std::uint64_t>(sent_ns) - begin <= static_cast<std::uint64_t>(newest_ns) - begin;
         }
     };
     SendTimes sent_, sent_before_restart_;

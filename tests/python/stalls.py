@@ -22,10 +22,11 @@ def front_ends_stood_still(summary: Mapping[str, Any]) -> bool:
 
 
 def only_late(summary: Mapping[str, Any]) -> bool:
-    """Where the test sets a deadline: all that was lost beyond what was ordered came after it."""
+    """Where the test sets a deadline: all that was lost beyond what was ordered came after it, and events lack it."""
     flaws = [flaw for flaw in summary["verdict"]["flaws"] if flaw["word"] != Word.GOOD and not flaw["ordered"]]
-    after = ("late", "whose end never came")  # nobody waited for it any more
-    return all(any(words in flaw["words"] for words in after) for flaw in flaws)
+    late = [flaw for flaw in flaws if "late" in flaw["words"] or "whose end never came" in flaw["words"]]
+    lacking = [flaw for flaw in flaws if flaw["word"] == Word.INCOMPLETE]
+    return bool(late) and len(late) + len(lacking) == len(flaws)
 
 
 def machine_stood_still(what: str) -> NoReturn:

@@ -447,6 +447,21 @@ TEST(StreamReceiver, ABoardWhoseClockARestartSetBackIsFollowed) {
     rig.expect_balance();
 }
 
+TEST(StreamReceiver, APacketMaySayAnyTime) {
+    constexpr std::uint64_t sign = std::uint64_t{1} << 63;
+    for (const std::uint64_t time : {sign, sign - 100, ~std::uint64_t{0} - 100, std::uint64_t{1}}) {
+        StreamRig rig;
+        MgpSender board(7);
+        for (const std::uint64_t clock : {time, std::uint64_t{1'700'000'000'000'000'000}, time}) {
+            board.set_clock(clock);
+            rig.send(board.data(1));
+            rig.send(board.marker(start_of_burst));
+        }
+        EXPECT_EQ(rig[packets], 3U);
+        EXPECT_EQ(rig[source_restarts], 0U) << "no start of burst counts from zero";
+    }
+}
+
 TEST(StreamReceiver, ARestartThatNoMarkerTellsIsSeenInWhatPacketsContain) {
     StreamRig rig;
     MgpSender board(7);

@@ -114,7 +114,7 @@ def test_front_ends_that_go_on_are_named_too(tmp_path: Path) -> None:
 
 
 def test_a_node_says_when_its_front_ends_leave(tmp_path: Path) -> None:
-    node = endless("node", "detectors/rich/na62-rich.toml", tmp_path)
+    node = endless("node", "detectors/rich/na62-rich.toml", tmp_path, "trigger.deadline_us=0")
     ports = [int(word) for word in wait_for_line(node, "ports ").split("ports ")[1].split(",")]
     source = endless("source", "detectors/rich/na62-rich.toml", tmp_path, f"source.ports={ports}")
     wait_for_events(node)

@@ -152,6 +152,7 @@ class StreamReceiver {
         }
         /// A packet may say any time: without a sign, differences are defined.
         bool contain(Nanoseconds sent_ns) const noexcept {
+            if (oldest_ns == 0) return false;  // nothing was sent so far
             const std::uint64_t begin = static_cast<std::uint64_t>(oldest_ns) - std::uint64_t{longest_way_ns};
             return static_cast<std::uint64_t>(sent_ns) - begin <= static_cast<std::uint64_t>(newest_ns) - begin;
         }

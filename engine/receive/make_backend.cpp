@@ -121,6 +121,20 @@ void refuse_merged(const BackendConfig& config) {
                       "true", "Set it to false: then the chain builds its events itself.");
 }
 
+/// Keys that would have no effect.
+void refuse_group_keys_without_a_group(const BackendConfig& config) {
+    in_addr address{};
+    const bool is_group =
+        inet_pton(AF_INET, config.address.c_str(), &address) == 1 && IN_MULTICAST(ntohl(address.s_addr));
+    const auto check = [&](const char* key, const std::string& value) {
+        if (value.empty() || is_group) return;
+        throw ConfigError(key, "must be empty where receive.host is no multicast group", value,
+                          "Set receive.host to the group's address, 224.0.0.0 to 239.255.255.255.");
+    };
+    check("receive.group_interface", config.group_interface);
+    check("receive.group_source", config.group_source);
+}
+
 /// Sends itself a datagram over the loopback. Empty if it arrived.
 std::string take_one(Backend& backend) {
     const Descriptor sender(socket(AF_INET, SOCK_DGRAM | SOCK_CLOEXEC, 0));
@@ -169,6 +183,7 @@ const char* name_of(BackendKind kind) noexcept {
 
 std::unique_ptr<Backend> make_backend(const BackendConfig& config, const Clock& clock, CounterPage* page) {
     refuse_merged(config);
+    refuse_group_keys_without_a_group(config);
     if (config.make) return config.make(config);
     switch (config.kind) {
         case BackendKind::io_uring:

@@ -25,6 +25,13 @@ TEST(MakeBackend, NamesAreReadAndWritten) {
     EXPECT_THROW(parse_word<BackendKind>("dpdk", {}), ConfigError);
 }
 
+TEST(MakeBackend, KeysOfAGroupAreRefusedWhereThereIsNone) {
+    const Clock& clock = SystemClock::instance();
+    EXPECT_THROW(make_backend({.group_interface = "lo", .ports = {0}}, clock), ConfigError);
+    EXPECT_THROW(make_backend({.group_source = "127.0.0.2", .ports = {0}}, clock), ConfigError);
+    EXPECT_NO_THROW(make_backend({.address = "239.1.2.3", .group_interface = "lo", .ports = {0}}, clock));
+}
+
 TEST(MakeBackend, EveryWayIsProbedAndSaysWhyNot) {
     const std::vector<BackendInfo> found = probe_backends("lo");
     EXPECT_THAT(found, testing::SizeIs(7));

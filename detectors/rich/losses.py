@@ -95,6 +95,16 @@ def node_losses(node: Counters) -> dict[str, int]:
     return {label: n for label, n in counts.items() if n}
 
 
+APART = ("events_incomplete", "fragments_duplicate")  # what of these is a flaw is told by other causes, too
+
+
+def of_same_time(node: Counters, source: Counters | None) -> int:
+    """Fragments. The card knows no packet by its number: those that front ends repeated on purpose are among them."""
+    repeated = (block.get("fragments_duplicated_injected", 0) for block in (source or {}).values())
+    n = node.get("build", {}).get("fragments_duplicate", 0)
+    return max(n - sum(repeated), 0) if has_merged(node) else n
+
+
 def flaws(node: Counters, source: Counters | None, config: RichConfig, ledger: Ledger) -> list[Flaw]:
     """What is wrong with the run, apart from the packets missing in its ledger."""
     blocks = receive_blocks(node)
@@ -114,12 +124,13 @@ def flaws(node: Counters, source: Counters | None, config: RichConfig, ledger: L
         )
         for block, names in NODE_LOSSES.items()
         for name, label in names.items()
-        if name != "events_incomplete"
+        if name not in APART
     ]
     asked_s = config.n_bursts * config.source.burst_ms * 1e-3
     found = [
         *by_policy,
         Flaw(f"packets {CONFLICTING_PACKETS}", conflicting),
+        Flaw(f"fragments {SAME_TIME}", of_same_time(node, source)),
         *behind,
         *source_flaws(source, asked_s),
         *publish_flaws(node),

@@ -15,7 +15,7 @@ from rich.console import Console
 from anello import exit_codes, report
 from anello.ledger import Ledger, Loss, Row
 from anello.record import Record
-from anello.rich.losses import less_effort
+from anello.rich.losses import less_effort, of_same_time
 from anello.rich.record import RichRecord
 from anello.rich.summary import rates
 from anello.verdict import Flaw, Word, incomplete_flaws, judged
@@ -158,6 +158,19 @@ def test_late_fragments_of_a_camera() -> None:
     assert "21 fragments late" in record.verdict().line
     assert record.verdict().exit_code != 0
     assert "100 % complete" not in said(record)
+
+
+def test_fragments_of_the_same_time_are_lost() -> None:
+    record = with_node(rich_record(), "build", fragments_duplicate=21)
+    assert "21 fragments of the same time as the one before" in record.verdict().line
+    assert record.verdict().exit_code != 0
+
+
+def test_the_card_takes_packets_that_come_twice_for_fragments_of_the_same_time() -> None:
+    node = {"build": {"fragments_duplicate": 21}, "nanet.merge": {}}
+    source = {"source.board0": {"fragments_duplicated_injected": 20}, "source": {}}
+    assert of_same_time(node, source) == 1
+    assert of_same_time({"build": {"fragments_duplicate": 21}}, source) == 21, "a node knows them by their numbers"
 
 
 def test_a_source_that_forwent_most_of_its_time() -> None:

@@ -84,10 +84,8 @@ def search(
     from anello.interruption import interruptible
 
     grid = options.grid(config.front_ends.rate_hz)
-    rules, quiet = (
-        Rules(options.deadline_us, options.quantile),
-        Quiet(other_cores=options.others, stop_ms=options.stop_ms, tries=options.tries),
-    )
+    rules = Rules(options.deadline_us, options.quantile)
+    quiet = Quiet(other_cores=options.others, stop_ms=options.stop_ms, tries=options.tries)
     with interruptible() as interrupted:  # also while it writes: a Ctrl-C that comes late costs no result
         runner = TrialRunner(
             config_file, settings, keys=keys_of(config.chain), seconds=options.seconds, seed=config.run.seed,

@@ -94,6 +94,7 @@ void DatagramIntake::add_notices(Notices& notices) {
             notices.push_back(fmt::format(
                 "port {}: the kernel dropped {} datagrams; raise receive.socket_buffer_bytes, or lower the rate", port,
                 n));
+    trouble_.look(backend_->trouble(), notices);
 }
 
 void DatagramIntake::add_states(States& states) const {

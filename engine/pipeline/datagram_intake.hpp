@@ -59,6 +59,7 @@ class DatagramIntake {
     receive::ReadTimes times_;
     std::vector<Counters<receive::PortCounter>> ports_;
     std::vector<AddedNotice> dropped_;  // by port
+    TroubleNotice trouble_;
     Nanoseconds shown_ns_ = 0;
     std::atomic<Nanoseconds> last_came_ns_{0};
     std::atomic<Phase> phase_{Phase::running};

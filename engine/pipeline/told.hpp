@@ -51,6 +51,18 @@ class FaultNotice {
     std::uint64_t n_told_ = 0;
 };
 
+/// Why nothing comes any more: once.
+class TroubleNotice {
+  public:
+    void look(std::string trouble, Notices& notices) {
+        if (trouble.empty() || std::exchange(is_told_, true)) return;
+        notices.push_back({std::move(trouble), Severity::bad});
+    }
+
+  private:
+    bool is_told_ = false;
+};
+
 const char* name_of(events::BoardState state) noexcept;
 /// The kind of memory, and why it is not the one asked for.
 std::string memory_words(const memory::PersistentBuffers& buffers);

@@ -26,11 +26,13 @@ pytestmark = [
 ]
 
 
-def replayed(case: str, of: tuple[str, ...], folder: Path, speed: float = 0.0) -> tuple[int, str, dict[str, Any]]:
-    """Exit code, output, summary."""
+def replayed(
+    case: str, of: tuple[str, ...], folder: Path, *, speed: float = 0.0, n_bytes: int | None = None
+) -> tuple[int, str, dict[str, Any]]:
+    """Exit code, output, summary. n_bytes: of the capture, the beginning; None: all of it."""
     packed = next(CASES.glob(f"{case}.*.xz"))
     capture = folder / packed.stem
-    capture.write_bytes(lzma.decompress(packed.read_bytes()))
+    capture.write_bytes(lzma.decompress(packed.read_bytes())[:n_bytes])
     config, *settings = (*of, "receive.backend=pcap", f"receive.pcap_file={capture}", f"receive.pcap_speed={speed}")
     given = [part for one in settings for part in ("--set", one)]
     node = start("node", config, *given, "--report-dir", str(folder / "run"))
@@ -60,6 +62,13 @@ def test_what_a_run_says_of_it(
     assert code == wanted, output
     assert words in output
     assert n_events is None or summary["counters"]["node"]["build"]["events_built"] == n_events
+
+
+@pytest.mark.parametrize(("case", "of"), [("good", RICH), ("d08_camera_restart_same_run_id", CAMERA)])
+def test_a_capture_that_breaks_off_says_why_whatever_the_chain(case: str, of: tuple[str, ...], tmp_path: Path) -> None:
+    code, output, _ = replayed(case, of, tmp_path, n_bytes=5007)
+    assert code == exit_codes.UNKNOWN, output
+    assert "could not be read to its end: truncated dump file" in output
 
 
 def test_a_first_stamp_of_0_is_not_waited_for(tmp_path: Path) -> None:

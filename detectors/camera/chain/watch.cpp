@@ -20,7 +20,10 @@ std::vector<std::uint16_t> CameraWatch::ports() const {
 
 pipeline::Notices CameraWatch::notices() {
     pipeline::Notices lines;
-    for (const CameraIntake* intake : intakes_) add_board_notices(intake->builder(), lines);
+    for (const CameraIntake* intake : intakes_) {
+        add_board_notices(intake->builder(), lines);
+        trouble_.look(intake->backend().trouble(), lines);
+    }
     add_port_notices(lines);
     return lines;
 }
@@ -61,8 +64,7 @@ void CameraWatch::add_late_notice(const CameraBuilder& builder, pipeline::Notice
     if (!late_seen_[builder.config().group].is_due(n)) return;
     lines.push_back(
         fmt::format("group {}: {} fragments so far of events that have gone: not used; boards are late "
-                    "(camera_build.timeout_ms), or "
-                    "their event numbers went back, as those of a short counter do",
+                    "(camera_build.timeout_ms), or their event numbers went back, as those of a short counter do",
                     builder.config().group, n));
 }
 

@@ -44,6 +44,7 @@ class CameraWatch {
         pipeline::AddedNotice kernel_dropped, blocks_dropped;
     };
     std::vector<PortSeen> port_seen_;
+    pipeline::TroubleNotice trouble_;
 };
 
 }  // namespace anello::camera

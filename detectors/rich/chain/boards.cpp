@@ -128,13 +128,7 @@ void RichBoards::add_notices(const events::BoardJoin& join, Nanoseconds timeout_
         if (seen_[i].same_time.is_due(n_same)) notices.push_back(pipeline::same_time_words(board(i), n_same));
         add_loss_notices(i, notices);
     }
-    for (const Lane& lane : lanes_) add_trouble(lane.receiver->backend().trouble(), notices);
-}
-
-/// Once.
-void RichBoards::add_trouble(std::string trouble, pipeline::Notices& notices) {
-    if (trouble.empty() || std::exchange(told_trouble_, true)) return;
-    notices.push_back({std::move(trouble), Severity::bad});
+    for (const Lane& lane : lanes_) trouble_.look(lane.receiver->backend().trouble(), notices);
 }
 
 void RichBoards::add_loss_notices(std::uint32_t i, pipeline::Notices& notices) {

@@ -55,7 +55,6 @@ class RichBoards {
     bool is_drained() const noexcept;
     void add_notices(const events::BoardJoin& join, Nanoseconds timeout_ns, pipeline::Notices& notices);
     void add_loss_notices(std::uint32_t i, pipeline::Notices& notices);
-    void add_trouble(std::string trouble, pipeline::Notices& notices);
     void add_states(const events::BoardJoin& join, pipeline::States& states) const;
     std::uint32_t board(std::uint32_t i) const noexcept { return first_board_ + i; }
 
@@ -67,7 +66,7 @@ class RichBoards {
     std::deque<Lane> lanes_;             // a deque: they do not move
     std::atomic<bool> draining_{false};  ///< set by the control thread
     std::vector<Seen> seen_;             ///< by board
-    bool told_trouble_ = false;
+    pipeline::TroubleNotice trouble_;
 };
 
 }  // namespace anello::rich

@@ -103,10 +103,7 @@ void CardSource::add_notices(pipeline::Notices& notices) {
         if (seen_[i].ahead.is_due(n_ahead)) notices.push_back(pipeline::ahead_words(board, n_ahead));
     }
     add_loss_notices(notices);
-    const std::string trouble = told_trouble_ ? std::string() : card_.trouble();
-    if (trouble.empty()) return;
-    told_trouble_ = true;
-    notices.push_back({trouble, Severity::bad});
+    trouble_.look(card_.trouble(), notices);
 }
 
 void CardSource::add_loss_notices(pipeline::Notices& notices) {

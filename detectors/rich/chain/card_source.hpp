@@ -45,7 +45,7 @@ class CardSource final : public EventSource {
     events::CardEvents events_;
     std::vector<Seen> seen_;  ///< by board
     pipeline::AddedNotice dropped_packets_, socket_dropped_;
-    bool told_trouble_ = false;
+    pipeline::TroubleNotice trouble_;
 };
 
 }  // namespace anello::rich

@@ -11,7 +11,7 @@ part() {  # NAME default|all NEEDS SOURCES WORDS
   part_run[$1]=$2 part_needs[$1]=$3 part_sources[$1]=$4 part_words[$1]=$5
 }
 
-cpp="engine detectors tests zmq cmake CMakeLists.txt CMakePresets.json"
+cpp="engine detectors tests zmq cmake CMakeLists.txt CMakePresets.json :!tests/python :!detectors/*.py"
 part build   default "release"       "$cpp bindings"  "packages, virtual environment, release build with tests"
 part style   default "release"       "."              "formatting, types, shell, include order; links and commands of the pages"
 part cpp     default "release"       "$cpp"           "C++ tests; hardening of the programs"

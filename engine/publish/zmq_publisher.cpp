@@ -24,8 +24,8 @@ constexpr std::chrono::milliseconds look_again{1};
 constexpr std::array<std::uint8_t, 16'384> end_padding{};
 constexpr std::size_t end_bytes = sizeof(RecordHeader) + sizeof(ArrayEntry) + end_padding.size();
 
-void give_back(void* /*bytes*/, void* is_lent) noexcept {
-    static_cast<std::atomic<bool>*>(is_lent)->store(false, std::memory_order_release);  // pairs with fill_message()
+void give_back(void* /*bytes*/, void* lent) noexcept {
+    static_cast<std::atomic<Lent>*>(lent)->store(Lent::no, std::memory_order_release);  // pairs with fill_message()
 }
 
 }  // namespace
@@ -36,7 +36,7 @@ ZmqPublisher::ZmqPublisher(const PublishConfig& config, std::size_t largest_reco
       buffers_({.n_buffers = config.n_buffers,
                 .buffer_bytes = std::max(largest_record_bytes, end_bytes),
                 .kind = memory::Kind::host}),
-      is_lent_(std::make_unique<std::atomic<bool>[]>(config.n_buffers)),
+      lent_(std::make_unique<std::atomic<Lent>[]>(config.n_buffers)),
       context_(zmq_ctx_new()) {
     make_socket();
 }
@@ -110,11 +110,11 @@ bool ZmqPublisher::fill_message(const OutgoingRecord& record) noexcept {
     const std::uint32_t n = buffers_.n_buffers();
     for (std::uint32_t i = 0; i < n; ++i) {
         const std::uint32_t buffer = (next_buffer_ + i) % n;
-        if (is_lent_[buffer].load(std::memory_order_acquire)) continue;  // pairs with give_back()
+        if (lent_[buffer].load(std::memory_order_acquire) != Lent::no) continue;  // pairs with give_back()
         std::byte* const bytes = buffers_.bytes(buffer).data();
-        if (zmq_msg_init_data(&message_, bytes, record.length_bytes(), &give_back, &is_lent_[buffer]) != 0)
-            return false;
-        is_lent_[buffer].store(true, std::memory_order_relaxed);  // nobody has it yet
+        if (zmq_msg_init_data(&message_, bytes, record.length_bytes(), &give_back, &lent_[buffer]) != 0) return false;
+        const bool is_end = record.header->kind == RecordKind::end;
+        lent_[buffer].store(is_end ? Lent::end : Lent::record, std::memory_order_relaxed);  // nobody has it yet
         record.copy_to(bytes);
         next_buffer_ = (buffer + 1) % n;
         holds_message_ = true;
@@ -139,7 +139,7 @@ void ZmqPublisher::close() noexcept {
     if (holds_message_) zmq_msg_close(&message_);
     holds_message_ = false;
     send_end();
-    count(PublishCounter::records_left_at_end, n_buffers_on_their_way());
+    count(PublishCounter::records_left_at_end, n_lent(Lent::record));
     socket_.reset();
 }
 
@@ -161,12 +161,12 @@ void ZmqPublisher::send_end() noexcept {
     std::chrono::steady_clock::duration left{};
     for (;;) {
         const auto waited = std::chrono::steady_clock::now() - begin;
-        const bool is_its_turn = !is_pub() || n_buffers_on_their_way() == 0 || waited > longest / 2;
+        const bool is_its_turn = !is_pub() || n_lent() == 0 || waited > longest / 2;
         Outcome outcome = Outcome::sent;
         while (is_its_turn && n_left > 0 && (outcome = offer(record, true)) == Outcome::sent) --n_left;
         // Before it is asked for room: if all have left, there is room unless nobody is there. Asking also lets
         // libzmq notice departed subscribers.
-        const bool all_have_left = n_buffers_on_their_way() == 0;
+        const bool all_have_left = n_lent() == 0;
         const bool is_somebody_there = has_room() && has_peers() && outcome != Outcome::nobody;
         if (!all_have_left || (is_somebody_there && n_left > 0)) left = waited;
         if ((all_have_left && !is_somebody_there) || waited - left > time_to_read || waited > longest) return;
@@ -174,10 +174,14 @@ void ZmqPublisher::send_end() noexcept {
     }
 }
 
-std::uint32_t ZmqPublisher::n_buffers_on_their_way() const noexcept {
+std::uint32_t ZmqPublisher::n_lent() const noexcept {
+    return n_lent(Lent::record) + n_lent(Lent::end);
+}
+
+std::uint32_t ZmqPublisher::n_lent(Lent what) const noexcept {
     return static_cast<std::uint32_t>(
-        std::count_if(is_lent_.get(), is_lent_.get() + buffers_.n_buffers(),
-                      [](const std::atomic<bool>& is_lent) { return is_lent.load(std::memory_order_acquire); }));
+        std::count_if(lent_.get(), lent_.get() + buffers_.n_buffers(),
+                      [what](const std::atomic<Lent>& lent) { return lent.load(std::memory_order_acquire) == what; }));
 }
 
 }  // namespace anello::publish

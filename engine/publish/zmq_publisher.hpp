@@ -4,6 +4,7 @@
 #include <zmq.h>
 
 #include <atomic>
+#include <cstdint>
 #include <memory>
 #include <string>
 
@@ -11,6 +12,9 @@
 #include "publish/publisher.hpp"
 
 namespace anello::publish {
+
+/// What libzmq has of a buffer.
+enum class Lent : std::uint8_t { no, record, end };
 
 /// Records as ZeroMQ messages of one part, PUSH or PUB: one copy, into a buffer that libzmq sends from and gives back.
 /// PUB is an XPUB socket, so that it is known whether anybody subscribed, and that can wait for subscribers.
@@ -44,10 +48,11 @@ class ZmqPublisher final : public Publisher {
     bool fill_message(const OutgoingRecord& record) noexcept;
     Outcome send_message(bool may_drop) noexcept;
     void send_end() noexcept;
-    std::uint32_t n_buffers_on_their_way() const noexcept;
+    std::uint32_t n_lent() const noexcept;
+    std::uint32_t n_lent(Lent what) const noexcept;
 
     memory::PersistentBuffers buffers_;
-    std::unique_ptr<std::atomic<bool>[]> is_lent_;  ///< by buffer: libzmq has it
+    std::unique_ptr<std::atomic<Lent>[]> lent_;  ///< by buffer
     std::uint32_t next_buffer_ = 0;
     std::unique_ptr<void, TermContext> context_;  ///< ends before the buffers
     std::unique_ptr<void, CloseSocket> socket_;

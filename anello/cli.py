@@ -143,7 +143,7 @@ def _complain(error: Exception, code: int) -> None:
     if "--led" in sys.argv:
         print(json.dumps({"state": "failed", "error": message, "exit_code": code}), flush=True)
     else:
-        print(f"anello: {message}", file=sys.stderr)
+        print("\n".join(f"anello: {line}" for line in message.splitlines()), file=sys.stderr)
 
 
 # --- Runs ---------------------------------------------------------------------------------------------------------

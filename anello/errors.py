@@ -1,16 +1,31 @@
 # SPDX-License-Identifier: Apache-2.0
 """What can be wrong before anything starts. The words of the engine's own errors (core/errors.hpp)."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 
 
 class ConfigError(ValueError):
-    """A wrong configuration value; str() is the one line `field: rule (given: value). remedy`."""
+    """A wrong configuration value; str() is the line `field: rule (given: value). remedy`, behind `file:line: ` where
+    the value came from a file. Of several, that of the first, and a line for each of the others."""
 
-    def __init__(self, field: str, rule: str, given: str, remedy: str) -> None:
-        super().__init__(f"{field}: {rule} (given: {given}). {remedy}")
+    def __init__(
+        self, field: str, rule: str, given: str, remedy: str, *, place: str = "", others: Sequence["ConfigError"] = ()
+    ) -> None:
+        line = f"{field}: {rule} (given: {given}). {remedy}"
+        super().__init__("\n".join([f"{place}: {line}" if place else line, *map(str, others)]))
         self.field, self.rule, self.given, self.remedy = field, rule, given, remedy
+        self.place, self.others = place, tuple(others)
+
+    def at(self, place: str) -> "ConfigError":
+        """The same, of a value that came from there."""
+        return ConfigError(self.field, self.rule, self.given, self.remedy, place=place, others=self.others)
+
+    @classmethod
+    def of_all(cls, errors: Sequence["ConfigError"]) -> "ConfigError":
+        """All of them as one; at least one."""
+        first = errors[0]
+        return cls(first.field, first.rule, first.given, first.remedy, place=first.place, others=errors[1:])
 
 
 class InputError(ValueError):

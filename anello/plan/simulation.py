@@ -105,8 +105,8 @@ def simulate(
 def _in_options(error: ConfigError, farm: Farm) -> ConfigError:
     """Of what only the engine can see: with the option that the user gave, and as it was given."""
     options: dict[str, tuple[str, object]] = {
-        "simulate.buffer_bytes": ("--port-kb", farm.port_bytes / 1024),
-        "simulate.n_failed_cables": ("--failed-links", farm.n_failed_links),
+        "buffer_bytes": ("--port-kb", farm.port_bytes / 1024),
+        "n_failed_cables": ("--failed-links", farm.n_failed_links),
     }
     option, given = options.get(error.field, (error.field, error.given))
     return ConfigError(option, error.rule, str(given), error.remedy)

@@ -12,8 +12,7 @@ BatchWriter::BatchWriter(memory::PersistentBuffers& buffers, BatchSink& sink, co
                          const Clock& clock, Counters<BuildCounter> counters)
     : shape_(shape), buffers_(buffers), sink_(sink), clock_(clock), counters_(counters) {
     if (buffers.buffer_bytes() < batch_bytes(shape))
-        throw ConfigError("build.buffers",
-                          "a buffer must hold a batch of " + std::to_string(batch_bytes(shape)) + " bytes",
+        throw ConfigError("buffers", "a buffer must hold a batch of " + std::to_string(batch_bytes(shape)) + " bytes",
                           std::to_string(buffers.buffer_bytes()), "Size buffers by events::batch_bytes.");
 }
 

@@ -36,15 +36,15 @@ constinit const Keys<MergerConfig> merger_keys{"build", "Fragments of all boards
 
 void MergerConfig::validate() const {
     merger_keys.check(*this);
-    require(n_boards >= 1 && n_boards <= max_boards, "build.n_boards", "must be 1 to 32", n_boards,
+    require(n_boards >= 1 && n_boards <= max_boards, "n_boards", "must be 1 to 32", n_boards,
             "An event says in 32 bits which boards are missing.");
-    require(batch.max_events >= 1, "build.max_events", "must be above 0", batch.max_events, "1024 is the default.");
-    require(batch.max_hits >= 1 && batch.max_hits <= (1U << 30), "build.max_hits", "must be 1 to 2^30", batch.max_hits,
+    require(batch.max_events >= 1, "max_events", "must be above 0", batch.max_events, "1024 is the default.");
+    require(batch.max_hits >= 1 && batch.max_hits <= (1U << 30), "max_hits", "must be 1 to 2^30", batch.max_hits,
             "About 48 hits per event are the default.");
-    require(max_fragments_per_block >= 1 && max_fragments_per_block <= (1U << 24), "build.max_fragments_per_block",
+    require(max_fragments_per_block >= 1 && max_fragments_per_block <= (1U << 24), "max_fragments_per_block",
             "must be 1 to 2^24", max_fragments_per_block, "Use the receive stage's block shape.");
-    require(blocks_per_board >= 2 && blocks_per_board <= 64, "build.blocks_per_board", "must be 2 to 64",
-            blocks_per_board, "16 is the default.");
+    require(blocks_per_board >= 2 && blocks_per_board <= 64, "blocks_per_board", "must be 2 to 64", blocks_per_board,
+            "16 is the default.");
 }
 
 }  // namespace anello::events

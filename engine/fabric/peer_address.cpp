@@ -33,7 +33,7 @@ struct Encoded {
 static_assert(sizeof(Encoded) == 48);
 
 [[noreturn]] void refuse(const std::string& rule, const std::string& given, const std::string& remedy) {
-    throw ConfigError("fabric.address", rule, given, remedy);
+    throw ConfigError("address", rule, given, remedy);
 }
 
 }  // namespace

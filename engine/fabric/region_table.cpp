@@ -22,7 +22,7 @@ static_assert(sizeof(Key) == 16);
 }  // namespace
 
 Region RegionTable::add(std::span<std::byte> memory) {
-    if (memory.empty()) throw ConfigError("fabric.region", "must not be empty", "0 bytes", "Register the whole buffer");
+    if (memory.empty()) throw ConfigError("region", "must not be empty", "0 bytes", "Register the whole buffer");
     regions_.push_back(memory);
     return {static_cast<std::uint32_t>(regions_.size() - 1), memory.size()};
 }
@@ -33,7 +33,7 @@ void RegionTable::remove(Region region) noexcept {
 
 std::vector<std::byte> RegionTable::key(Region region) const {
     if (region.index >= regions_.size() || regions_[region.index].empty())
-        throw ConfigError("fabric.region", "must be registered", fmt::format("region {}", region.index),
+        throw ConfigError("region", "must be registered", fmt::format("region {}", region.index),
                           "Ask for its key before deregister()");
     const Key key{key_magic, region.index, regions_[region.index].size()};
     std::vector<std::byte> bytes(sizeof key);
@@ -52,7 +52,7 @@ RemoteRegion decode_key(Peer peer, std::span<const std::byte> key) {
     Key decoded{};
     if (key.size() == sizeof decoded) std::memcpy(&decoded, key.data(), sizeof decoded);
     if (decoded.magic != key_magic)
-        throw ConfigError("fabric.key", "must be what the peer's key() gave", fmt::format("{} bytes", key.size()),
+        throw ConfigError("key", "must be what the peer's key() gave", fmt::format("{} bytes", key.size()),
                           "All processes of a farm must use the same transport and version");
     return {peer, decoded.index, decoded.size_bytes};
 }

@@ -171,7 +171,7 @@ RemoteRegion UcxFabric::attach(Peer peer, std::span<const std::byte> bytes) {
     const UcxKey key = decode_ucx_key(bytes, config_.farm_id);
     UcxLink* const link = link_to(peer);
     if (link == nullptr || link->failed() || link->incarnation() != key.incarnation)
-        throw ConfigError("fabric.key", fmt::format("must be of peer {} as it is connected now", peer), "another key",
+        throw ConfigError("key", fmt::format("must be of peer {} as it is connected now", peer), "another key",
                           "Connect first; ask a restarted peer for its new key");
     const UcxRemote remote{peer, link->number(), key.address, key.size_bytes, link->unpack(key.remote_key)};
     return {peer, remotes_->add(remote), key.size_bytes};

@@ -25,7 +25,7 @@ ucp_rkey_h UcxLink::unpack(std::span<const std::byte> remote_key) {
     const ucs_status_t status =
         endpoint_ == nullptr ? UCS_ERR_NOT_CONNECTED : ucp_ep_rkey_unpack(endpoint_, remote_key.data(), &key);
     if (status != UCS_OK)
-        throw ConfigError("fabric.key", "must be of memory that this transport reaches", ucs_status_string(status),
+        throw ConfigError("key", "must be of memory that this transport reaches", ucs_status_string(status),
                           "Attach when the peer is up, with the key of this connection's peer");
     return key;
 }

@@ -18,7 +18,7 @@ UcxRegions::~UcxRegions() {
 
 Region UcxRegions::add(std::span<std::byte> memory) {
     const QuietUcx quiet;
-    if (memory.empty()) throw ConfigError("fabric.region", "must not be empty", "0 bytes", "Register the whole buffer");
+    if (memory.empty()) throw ConfigError("region", "must not be empty", "0 bytes", "Register the whole buffer");
     ucp_mem_map_params_t params{};
     params.field_mask = UCP_MEM_MAP_PARAM_FIELD_ADDRESS | UCP_MEM_MAP_PARAM_FIELD_LENGTH;
     params.address = memory.data();
@@ -39,7 +39,7 @@ void UcxRegions::remove(Region region) noexcept {
 
 UcxKey UcxRegions::key(Region region) const {
     if (region.index >= regions_.size() || regions_[region.index].handle == nullptr)
-        throw ConfigError("fabric.region", "must be registered", fmt::format("region {}", region.index),
+        throw ConfigError("region", "must be registered", fmt::format("region {}", region.index),
                           "Ask for its key before deregister()");
     const QuietUcx quiet;
     const Mapped& mapped = regions_[region.index];

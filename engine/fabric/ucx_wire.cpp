@@ -128,7 +128,7 @@ std::vector<std::byte> encode(const UcxAddress& address, const FabricConfig& con
 
 UcxAddress decode_ucx_address(std::span<const std::byte> bytes, Peer peer, const FabricConfig& config) {
     const std::size_t head_bytes = encode(PeerAddress{}).size();
-    const auto inner = unwrap("fabric.address", ucx_address_magic, bytes, head_bytes);
+    const auto inner = unwrap("address", ucx_address_magic, bytes, head_bytes);
     const PeerAddress head = decode_address(inner.first(head_bytes), peer, config);
     auto rest = inner.subspan(head_bytes);
     struct {
@@ -137,10 +137,10 @@ UcxAddress decode_ucx_address(std::span<const std::byte> bytes, Peer peer, const
     if (rest.size() >= sizeof fixed) std::memcpy(&fixed, rest.data(), sizeof fixed);
     const auto [version, host, n_names] = fixed;
     if (rest.size() < sizeof fixed || n_names >= (rest.size() - sizeof fixed) / sizeof(SocketName))
-        throw ConfigError("fabric.address", "must be what the peer's address() gave",
-                          fmt::format("{} bytes", bytes.size()), "All processes of a farm must run the same version");
+        throw ConfigError("address", "must be what the peer's address() gave", fmt::format("{} bytes", bytes.size()),
+                          "All processes of a farm must run the same version");
     if (version != ucx_version())
-        throw ConfigError("fabric.address", fmt::format("must be of a process with UCX {}", to_text(ucx_version())),
+        throw ConfigError("address", fmt::format("must be of a process with UCX {}", to_text(ucx_version())),
                           to_text(version), "Install the same UCX on all machines of the farm");
     rest = rest.subspan(sizeof fixed);
     std::vector<SocketName> listening(n_names);
@@ -155,12 +155,12 @@ std::vector<std::byte> encode(const UcxKey& key) {
 }
 
 UcxKey decode_ucx_key(std::span<const std::byte> bytes, std::uint64_t farm_id) {
-    const auto inner = unwrap("fabric.key", ucx_key_magic, bytes, sizeof(KeyHead));
+    const auto inner = unwrap("key", ucx_key_magic, bytes, sizeof(KeyHead));
     KeyHead head{};
     std::memcpy(&head, inner.data(), sizeof head);
     if (head.farm_id != farm_id)
-        throw ConfigError("fabric.key", fmt::format("must be of farm {:#x}", farm_id),
-                          fmt::format("{:#x}", head.farm_id), "Give each run its own farm_id");
+        throw ConfigError("key", fmt::format("must be of farm {:#x}", farm_id), fmt::format("{:#x}", head.farm_id),
+                          "Give each run its own farm_id");
     const auto remote_key = inner.subspan(sizeof head);
     return {head.farm_id, head.incarnation, head.address, head.size_bytes, {remote_key.begin(), remote_key.end()}};
 }

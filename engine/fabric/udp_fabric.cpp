@@ -67,18 +67,17 @@ std::vector<std::byte> UdpFabric::address() const {
 }
 
 Region UdpFabric::register_memory(std::span<std::byte> memory) {
-    throw ConfigError("fabric.region", "cannot be registered with udp, which has no put and get",
+    throw ConfigError("region", "cannot be registered with udp, which has no put and get",
                       fmt::format("{} bytes", memory.size()), "Choose ucx or tcp");
 }
 
 std::vector<std::byte> UdpFabric::key(Region region) const {
-    throw ConfigError("fabric.region", "must be registered", fmt::format("region {}", region.index),
-                      "Choose ucx or tcp");
+    throw ConfigError("region", "must be registered", fmt::format("region {}", region.index), "Choose ucx or tcp");
 }
 
 RemoteRegion UdpFabric::attach(Peer peer, std::span<const std::byte>) {
-    throw ConfigError("fabric.key", "cannot be of a peer over udp, which has no put and get",
-                      fmt::format("peer {}", peer), "Choose ucx or tcp");
+    throw ConfigError("key", "cannot be of a peer over udp, which has no put and get", fmt::format("peer {}", peer),
+                      "Choose ucx or tcp");
 }
 
 Status UdpFabric::send(Peer to, std::span<const std::byte> header, std::span<const std::byte> payload,

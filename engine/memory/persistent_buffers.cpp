@@ -42,7 +42,7 @@ PersistentBuffers::PersistentBuffers(const BuffersConfig& config)
       kind_(config.kind),
       free_(config.n_buffers) {
     if (n_buffers_ < 2 || buffer_bytes_ == 0)
-        throw ConfigError("memory.n_buffers", "at least 2 buffers of at least 1 byte",
+        throw ConfigError("n_buffers", "at least 2 buffers of at least 1 byte",
                           std::to_string(n_buffers_) + " x " + std::to_string(config.buffer_bytes) + " bytes",
                           "One buffer fills while another is used.");
     region_bytes_ = static_cast<std::size_t>(n_buffers_) * buffer_bytes_;

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "publish/publish_config.hpp"
 
+#include <sys/un.h>
+
 #include <string_view>
 
 #include "core/errors.hpp"
@@ -44,10 +46,11 @@ void PublishConfig::validate() const {
     publish_keys.check(*this);
     if (!is_on()) return;
     const bool is_stream = to == PublishTo::stream;
-    if (is_stream ? address.size() < 2 || is_endpoint(address) : !is_endpoint(address))
+    const bool is_name = address.size() >= 2 && address.size() < sizeof(sockaddr_un::sun_path) && !is_endpoint(address);
+    if (is_stream ? !is_name : !is_endpoint(address))
         throw ConfigError(
             "publish.address",
-            is_stream ? "must be a path, or @ and a name, for a stream"
+            is_stream ? "must be a path, or @ and a name, of at most 107 letters, for a stream"
                       : "must be tcp://INTERFACE:PORT or ipc://PATH for ZeroMQ",
             address, is_stream ? "For example @anello or /run/anello.stream." : "For example tcp://127.0.0.1:5556.");
 }

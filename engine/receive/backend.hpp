@@ -24,6 +24,10 @@ struct Datagram {
 /// core's cache when it is copied on (camera_receive; 64 super-packets would be 4 MB).
 inline constexpr std::size_t usual_call_bytes = std::size_t{128} << 10;
 
+/// The bounds of their keys.
+inline constexpr std::uint32_t max_batch_datagrams = 1024;
+inline constexpr std::size_t largest_receive_buffer_bytes = std::size_t{1} << 30;  ///< the system doubles it, in an int
+
 /// The interface of all backends: sockets, io_uring, AF_XDP, packet rings and capture files. One thread calls
 /// receive().
 class Backend {

@@ -67,8 +67,8 @@ std::string CaptureFile::read_error() const {
 }
 
 CapturePace::CapturePace(double speed, const Clock& clock) : speed_(speed), clock_(clock) {
-    if (!(speed >= 0.0 && speed <= 1e9))
-        throw ConfigError("receive.pcap_speed", "must be 0 (as fast as possible) to 1e9", std::to_string(speed),
+    if (!(speed >= 0.0 && speed <= fastest_capture))
+        throw ConfigError("receive.pcap_speed", "must be 0 (as fast as possible) to 1000", std::to_string(speed),
                           "1 replays as captured.");
 }
 

@@ -43,6 +43,8 @@ class CaptureFile {
     bool at_end_ = false, broken_ = false;
 };
 
+inline constexpr double fastest_capture = 1000;  ///< times as captured
+
 /// When the frames of a capture are due: at a multiple of the speed that they were captured with, the first one at
 /// once. A pause longer than longest_pause_ns is left out.
 class CapturePace {

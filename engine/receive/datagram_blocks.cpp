@@ -36,7 +36,7 @@ DatagramBlocksConfig checked(DatagramBlocksConfig config) {
 
 void DatagramBlocksConfig::validate() const {
     if (block_bytes < longest_datagram || max_datagrams == 0 || max_datagrams > 65536)
-        throw ConfigError("receive.blocks", "a block holds at least one datagram of 65536 bytes, and at most 65536",
+        throw ConfigError("block_bytes", "a block holds at least one datagram of 65536 bytes, and at most 65536",
                           std::to_string(block_bytes) + " bytes, " + std::to_string(max_datagrams) + " datagrams",
                           "1 MiB and 512 datagrams are the default.");
 }

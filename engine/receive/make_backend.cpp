@@ -46,7 +46,7 @@ constexpr std::array keys{
     K::of<&C::pcap_file>("pcap_file",
                          "Backend pcap: the file to read. Backend nanet: its frames go to the card; empty: "
                          "datagrams of sockets do."),
-    K::of<&C::pcap_speed>("pcap_speed", {0, 1000},
+    K::of<&C::pcap_speed>("pcap_speed", {0, fastest_capture},
                           "Backends pcap and nanet, of the file: 1: as recorded, 0: as fast as it goes."),
     K::of<&C::nanet_interface>("nanet_interface", Limits{}.entries(0, 15),
                                "Backend nanet: the network interface whose frames go to the card as they are; empty: "
@@ -65,13 +65,14 @@ constexpr std::array keys{
                                     "silent; 0: as long as build.timeout_ms, by the card's clock, which goes some "
                                     "hundred times slower than ours."),
     K::of<&C::gro>("gro", "Ask the kernel for several datagrams of one board at a time (UDP_GRO)."),
-    K::of<&C::batch_datagrams>("batch_datagrams", {1, 1024}, "Maximum number of datagrams per system call."),
+    K::of<&C::batch_datagrams>("batch_datagrams", {1, max_batch_datagrams},
+                               "Maximum number of datagrams per system call."),
     K::of<&C::busy_poll_us>(
         "busy_poll_us", {0, 10'000},
         "Backends socket and af_xdp: whenever a thread looks for datagrams, it asks the card's queue "
         "itself for so long, us, with the card's interrupts off (SO_BUSY_POLL), for threads that spin; "
         "0: never. Needs CAP_NET_ADMIN, and a card: no effect on loopback and virtual links."),
-    K::of<&C::socket_buffer_bytes>("socket_buffer_bytes", {4096, 0x7fff'ffff},
+    K::of<&C::socket_buffer_bytes>("socket_buffer_bytes", {4096, largest_receive_buffer_bytes},
                                    "Kernel receive buffer requested per port; the size granted is reported."),
 };
 

@@ -236,8 +236,8 @@ PacketRingBackend::PacketRingBackend(const PacketRingBackendConfig& config)
     if (config.ports.empty() || config.ports.size() > 256)
         throw ConfigError("receive.ports", "1 to 256 ports by packet rings", std::to_string(config.ports.size()),
                           "Name one port per stream; many ports are better taken by sockets.");
-    if (config.receive_buffer_bytes > (std::size_t{1} << 30))
-        throw ConfigError("receive.receive_buffer_bytes", "must be at most 1 GiB",
+    if (config.receive_buffer_bytes > largest_receive_buffer_bytes)
+        throw ConfigError("receive.socket_buffer_bytes", "must be at most 1 GiB",
                           std::to_string(config.receive_buffer_bytes), "64 to 256 MiB suit most rates.");
     for (const std::uint16_t wanted_port : config.ports)
         rings_.push_back(

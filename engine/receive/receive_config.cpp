@@ -65,7 +65,7 @@ std::vector<SourceAddress> SourcesConfig::of_boards(std::size_t n_boards) const 
 void validate(const StreamConfig& config, const BlockShape& shape) {
     stream_keys.check(config);
     if (shape.max_fragments == 0 || shape.max_hits == 0 || shape.max_packets == 0)
-        throw ConfigError("receive.block", "max_fragments, max_hits and max_packets must be at least 1",
+        throw ConfigError("shape", "max_fragments, max_hits and max_packets must be at least 1",
                           std::to_string(shape.max_fragments) + ", " + std::to_string(shape.max_hits) + ", " +
                               std::to_string(shape.max_packets),
                           "A block must hold the largest packet of its stream; longer ones count as too_many_hits.");

@@ -24,11 +24,10 @@ Receiver::Receiver(std::unique_ptr<Backend> backend, std::vector<std::unique_ptr
       times_(*backend_, clock),
       backend_counts_shown_ns_(clock.monotonic_ns()) {
     if (backend_->n_streams() != streams_.size())
-        throw ConfigError("receive.streams", "as many streams as the backend has ports",
+        throw ConfigError("streams", "as many streams as the backend has ports",
                           std::to_string(streams_.size()) + " for " + std::to_string(backend_->n_streams()),
                           "Configure one stream per port.");
-    if (batch_.empty())
-        throw ConfigError("receive.batch", "at least 1 datagram per call", "0", "Leave it at its default.");
+    if (batch_.empty()) throw ConfigError("max_batch", "at least 1 datagram per call", "0", "Leave it at its default.");
 }
 
 std::size_t Receiver::do_work() noexcept {

@@ -29,11 +29,11 @@ void validate(const SocketBackendConfig& config) {
     if (config.ports.empty() || config.ports.size() > 65535)
         throw ConfigError("receive.ports", "1 to 65535 ports", std::to_string(config.ports.size()),
                           "Name one port per stream.");
-    if (config.batch_messages == 0 || config.batch_messages > 1024)
-        throw ConfigError("receive.batch_messages", "must be 1 to 1024", std::to_string(config.batch_messages),
+    if (config.batch_messages == 0 || config.batch_messages > max_batch_datagrams)
+        throw ConfigError("receive.batch_datagrams", "must be 1 to 1024", std::to_string(config.batch_messages),
                           "32 to 64 are enough to hide the system call.");
     if (config.max_datagram_bytes == 0 || config.max_datagram_bytes > super_packet_bytes)
-        throw ConfigError("receive.max_datagram_bytes", "must be 1 to 65536", std::to_string(config.max_datagram_bytes),
+        throw ConfigError("max_datagram_bytes", "must be 1 to 65536", std::to_string(config.max_datagram_bytes),
                           "Use 65536 unless memory is scarce.");
 }
 

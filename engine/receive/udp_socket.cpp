@@ -130,9 +130,8 @@ void UdpSocket::join(const sockaddr_in& group, const UdpSocketConfig& config) {
 
 /// SO_RCVBUFFORCE passes the limit net.core.rmem_max but needs CAP_NET_ADMIN.
 void UdpSocket::grow_receive_buffer(std::size_t bytes) {
-    constexpr std::size_t largest = std::size_t{1} << 30;  // the system doubles it, in an int
-    if (bytes == 0 || bytes > largest)
-        throw ConfigError("receive.receive_buffer_bytes", "must be 1 byte to 1 GiB", std::to_string(bytes),
+    if (bytes == 0 || bytes > largest_receive_buffer_bytes)
+        throw ConfigError("receive.socket_buffer_bytes", "must be 1 byte to 1 GiB", std::to_string(bytes),
                           "64 to 256 MiB suit most rates.");
     const int value = static_cast<int>(bytes);
     if (!try_set(descriptor_, SOL_SOCKET, SO_RCVBUFFORCE, value)) try_set(descriptor_, SOL_SOCKET, SO_RCVBUF, value);

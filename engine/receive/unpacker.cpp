@@ -24,12 +24,12 @@ std::uint32_t largest_source_id(Format format) noexcept {
 void validate(const UnpackerConfig& config) {
     const std::uint32_t largest_id = largest_source_id(config.format);
     if (config.source_id > largest_id)
-        throw ConfigError("receive.source_id", "must be at most " + std::to_string(largest_id),
+        throw ConfigError("source_id", "must be at most " + std::to_string(largest_id),
                           std::to_string(config.source_id), "Its field on the wire is no wider.");
     const std::uint32_t largest_board = config.format == Format::mep ? MepUnpacker::supercell_board : 3;
     if (config.board > largest_board)
-        throw ConfigError("receive.board", "must be at most " + std::to_string(largest_board),
-                          std::to_string(config.board), "The RICH has boards 0 to 3, in mep also 4, the supercells.");
+        throw ConfigError("board", "must be at most " + std::to_string(largest_board), std::to_string(config.board),
+                          "The RICH has boards 0 to 3, in mep also 4, the supercells.");
 }
 
 }  // namespace
@@ -38,7 +38,7 @@ Format parse_format(const std::string& text) {
     if (text == "mgp") return Format::mgp;
     if (text == "mep") return Format::mep;
     if (text == "clb") return Format::clb;
-    throw ConfigError("receive.format", "must be mgp, mep or clb", text, "Use the format that the sources send.");
+    throw ConfigError("format", "must be mgp, mep or clb", text, "Use the format that the sources send.");
 }
 
 const char* name_of(Format format) noexcept {

@@ -31,10 +31,10 @@ void validate(const UringBackendConfig& config) {
         throw ConfigError("receive.ports", "1 to 4096 ports", std::to_string(config.ports.size()),
                           "Name one port per stream.");
     if (!std::has_single_bit(config.slots_per_stream) || config.slots_per_stream > 4096)
-        throw ConfigError("receive.slots_per_stream", "must be a power of 2 up to 4096",
+        throw ConfigError("slots_per_stream", "must be a power of 2 up to 4096",
                           std::to_string(config.slots_per_stream), "64 are enough to hide the system call.");
     if (config.max_datagram_bytes == 0 || config.max_datagram_bytes > uring_super_packet_bytes)
-        throw ConfigError("receive.max_datagram_bytes", "must be 1 to 65536", std::to_string(config.max_datagram_bytes),
+        throw ConfigError("max_datagram_bytes", "must be 1 to 65536", std::to_string(config.max_datagram_bytes),
                           "Use 65536 unless memory is scarce.");
 }
 

@@ -26,7 +26,7 @@ void validate(const XdpBackendConfig& config) {
                           "Name one port per stream.");
     if (!std::has_single_bit(config.slots_per_queue) || config.slots_per_queue < slots_at_least ||
         config.slots_per_queue > (std::size_t{1} << 20))
-        throw ConfigError("receive.slots_per_queue", "must be a power of 2, 64 to 1048576",
+        throw ConfigError("slots_per_queue", "must be a power of 2, 64 to 1048576",
                           std::to_string(config.slots_per_queue), "32768 suit most rates.");
 }
 

@@ -12,7 +12,7 @@
 namespace anello::simulate {
 
 void refuse_assignment(std::string_view name, const std::string& rule, std::string_view given) {
-    throw ConfigError("simulate." + std::string(name), rule, std::string(given), "See anello simulate --help.");
+    throw ConfigError(std::string(name), rule, std::string(given), "See anello simulate --help.");
 }
 
 void refuse_name(std::string_view assignment, const std::vector<std::string_view>& known) {

@@ -19,7 +19,7 @@ struct Assignable {
     std::function<void(Scenario&, std::string_view name, std::string_view text)> set;
 };
 
-/// Throws ConfigError, of "simulate.NAME".
+/// Throws ConfigError, of the name.
 [[noreturn]] void refuse_assignment(std::string_view name, const std::string& rule, std::string_view given);
 std::vector<std::string> parts_of(std::string_view text);  ///< Separated by commas.
 double read_number(std::string_view name, std::string_view text, double least, double greatest);
@@ -39,7 +39,7 @@ Assignable<Scenario> word(std::string_view name, Members... path) {
     return {name, [=](Scenario& scenario, std::string_view key, std::string_view text) {
                 auto& value = (scenario.*....*path);
                 using Enum = std::remove_reference_t<decltype(value)>;
-                value = parse_word<Enum>(text, "simulate." + std::string(key));
+                value = parse_word<Enum>(text, std::string(key));
             }};
 }
 

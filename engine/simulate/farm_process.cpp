@@ -75,7 +75,7 @@ void FarmProcess::check(const FarmScenario& scenario) {
     fabric::check(fabric_of(scenario, 0));
     const exchange::Farm farm = exchange::parse_roles(scenario.roles, scenario.n_nodes);
     if (scenario.protocol == exchange::Protocol::shift && scenario.n_buffers <= farm.builders.size())
-        throw ConfigError("simulate.n_buffers", "must be above the number of builders where protocol is shift",
+        throw ConfigError("n_buffers", "must be above the number of builders where protocol is shift",
                           std::to_string(scenario.n_buffers), "A round has one packet for each builder.");
 }
 

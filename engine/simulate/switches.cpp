@@ -23,8 +23,7 @@ std::size_t SwitchesConfig::least_buffer_bytes() const noexcept {
 
 void SwitchesConfig::validate() const {
     const auto require = [](bool holds, const char* key, const char* rule, std::size_t given) {
-        if (!holds)
-            throw ConfigError(std::string("simulate.") + key, rule, std::to_string(given), "Take another value.");
+        if (!holds) throw ConfigError(key, rule, std::to_string(given), "Take another value.");
     };
     require(nodes_per_leaf >= 1, "nodes_per_leaf", "must be above 0", nodes_per_leaf);
     require(n_spines >= 1, "n_spines", "must be above 0", n_spines);
@@ -63,7 +62,7 @@ void Switches::cut_cables() {
             for (std::uint16_t spine = 0; spine < config_.n_spines; ++spine)
                 is_joined = is_joined || (is_whole(from, spine) && is_whole(to, spine));
             if (!is_joined)
-                throw ConfigError("simulate.n_failed_cables", "must leave a way between any two leaf switches",
+                throw ConfigError("n_failed_cables", "must leave a way between any two leaf switches",
                                   std::to_string(config_.n_failed_cables), "Cut fewer, or take another seed.");
         }
 }

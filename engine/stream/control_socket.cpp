@@ -34,7 +34,7 @@ SocketName name_of(const std::string& address) {
     SocketName socket;
     if (address.size() < 2 || address.size() >= sizeof socket.name.sun_path || address.find('\0') != address.npos)
         throw ConfigError(
-            "stream.address",
+            "address",
             fmt::format("must be a path, or @ and a name, of 2 to {} characters", sizeof socket.name.sun_path - 1),
             address, "Choose a shorter path, such as /run/anello.stream");
     socket.name.sun_family = AF_UNIX;

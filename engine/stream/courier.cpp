@@ -83,8 +83,8 @@ void Courier::attach(std::span<const std::byte> key, std::size_t ring_bytes) {
     far_ = fabric_->attach(other_, key);
     if (ring_bytes == 0) return;
     if (far_.size_bytes != ring_bytes)
-        throw ConfigError("stream.peer_ring", "its key must be of as many bytes as it said",
-                          std::to_string(far_.size_bytes), "The peer is not of this protocol, or means harm");
+        throw ConfigError("peer_ring", "its key must be of as many bytes as it said", std::to_string(far_.size_bytes),
+                          "The peer is not of this protocol, or means harm");
     departures_ = std::make_shared<const RingMemory>(RingMemory::create(ring_bytes));
 }
 

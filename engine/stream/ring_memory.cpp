@@ -33,8 +33,7 @@ std::size_t file_bytes(std::size_t size_bytes) noexcept {
 
 void refuse(bool holds, const std::string& rule, std::uint64_t given) {
     if (!holds)
-        throw ConfigError("stream.peer_ring", rule, std::to_string(given),
-                          "The peer is not of this protocol, or means harm");
+        throw ConfigError("peer_ring", rule, std::to_string(given), "The peer is not of this protocol, or means harm");
 }
 
 }  // namespace

@@ -28,7 +28,7 @@ Nanoseconds deadline_after(Nanoseconds timeout_ns) noexcept {
 Descriptor connect_to_known(const std::string& place, const StreamConfig& config, Nanoseconds deadline_ns) {
     Descriptor socket = connect_to(place, deadline_ns);
     if (!of_known_user(socket, config.allowed_users))
-        throw ConfigError("stream.address", "must be listened at by our own user, by root or by an allowed user", place,
+        throw ConfigError("address", "must be listened at by our own user, by root or by an allowed user", place,
                           "Find out who took this address (ss -xlp); allow_users names other users to be trusted");
     return socket;
 }
@@ -38,7 +38,7 @@ void require_keys(const StreamAddress& address, const StreamConfig& config) {
     const bool is_open = address.transport && address.transport != fabric::Transport::in_process &&
                          !is_loopback(address) && config.keys == nullptr && !config.without_keys;
     if (is_open)
-        throw ConfigError("stream.keys", "must be given for an address that other machines reach", to_text(address),
+        throw ConfigError("keys", "must be given for an address that other machines reach", to_text(address),
                           "anello exchange --make-keys DIR makes some for both sides; without_keys, where everybody in "
                           "this network is trusted");
 }
@@ -60,7 +60,7 @@ std::unique_ptr<Stream> connect(const std::string& address, const StreamConfig& 
                                                    FabricSide::connector, config, deadline_ns, counters)
                          : shake_hands(connect_to_known(place.place, config, deadline_ns), config, deadline_ns);
     if (done.refusal != Refusal::none)
-        throw ConfigError("stream.address", fmt::format("no stream was established: {}", done.reason), address,
+        throw ConfigError("address", fmt::format("no stream was established: {}", done.reason), address,
                           "Check that the side that listens is of this version, runs, and goes the other way");
     return make_stream(std::move(done.hands), config, counters);
 }

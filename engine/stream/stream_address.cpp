@@ -25,9 +25,8 @@ const std::string scheme_end = "://";
 
 [[noreturn]] void refuse(const std::string& text) {
     throw ConfigError(
-        "stream.address",
-        "must be a path, @ and a name, or TRANSPORT://HOST:PORT with ucx or tcp, an IPv4 address and a port", text,
-        "For example /run/my.stream, or ucx://192.168.1.2:7000");
+        "address", "must be a path, @ and a name, or TRANSPORT://HOST:PORT with ucx or tcp, an IPv4 address and a port",
+        text, "For example /run/my.stream, or ucx://192.168.1.2:7000");
 }
 
 fabric::Transport transport_of(const std::string& scheme, const std::string& text) {

@@ -14,7 +14,7 @@ constexpr std::array<const char*, 3> wait_mode_names{"spin", "spin_then_sleep", 
 WaitMode parse_wait_mode(const std::string& text) {
     const auto* found = std::find(wait_mode_names.begin(), wait_mode_names.end(), text);
     if (found == wait_mode_names.end())
-        throw ConfigError("stream.wait", "must be spin, spin_then_sleep or block", text, "Choose one of these");
+        throw ConfigError("wait", "must be spin, spin_then_sleep or block", text, "Choose one of these");
     return static_cast<WaitMode>(found - wait_mode_names.begin());
 }
 

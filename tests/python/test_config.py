@@ -240,7 +240,7 @@ def test_wrong_setting_of_a_chain_is_one_line(settings: list[str], message: str)
 def test_a_section_of_the_other_chain_is_refused(tmp_path: Path) -> None:
     path = tmp_path / "mixed.toml"
     path.write_text('chain = "camera"\n[trigger]\nthreads = 2\n')
-    with pytest.raises(ConfigError, match=r"^trigger: belongs to the chain rich, and this configuration is for"):
+    with pytest.raises(ConfigError, match=r"mixed.toml:2: trigger: belongs to the chain rich, and this"):
         load(path)
 
 
@@ -351,11 +351,11 @@ def test_layout_must_name_each_stage_in_order() -> None:
 @pytest.mark.parametrize(
     ("text", "start"),
     [
-        ("[recieve]\n", "recieve: is not a key"),
-        ("[receive]\nn_bufers = 3\n", "receive.n_bufers: is not a key of the configuration"),
-        ("receive = 3\n", "receive: must be a table (given: 3)"),
+        ("[recieve]\n", "{path}:1: recieve: is not a key"),
+        ("[receive]\nn_bufers = 3\n", "{path}:2: receive.n_bufers: is not a key of the configuration"),
+        ("receive = 3\n", "{path}:1: receive: must be a table (given: 3)"),
         ("[receive\n", "{path}: must be TOML (given: "),
-        ("[run]\nname = 3\n", "run.name: must be text (given: 3)"),
+        ("[run]\nname = 3\n", "{path}:2: run.name: must be text (given: 3)"),
     ],
 )
 def test_wrong_file(tmp_path: Path, text: str, start: str) -> None:
@@ -438,3 +438,19 @@ def test_a_right_configuration_is_read_without_schemas(described: list[type[Base
 def test_reference_page_is_up_to_date() -> None:
     page = ROOT / "docs/reference/configuration.md"
     assert page.read_text() == reference(), f"anello config reference > {page.relative_to(ROOT)}"
+
+
+def test_all_that_is_wrong_is_told_at_once_with_its_line(tmp_path: Path) -> None:
+    file = tmp_path / "wrong.toml"
+    file.write_text("[receive]\ngro = 3\nhosts = 1\nports = [1, -2, 3, 4]\n[build]\ntimeout_ms = 20\n")
+    with pytest.raises(ConfigError) as caught:
+        load(file, ["build.timeout_ms=0", "build.nothing=1"])
+    told = [line.partition(" (given")[0] for line in str(caught.value).splitlines()]
+    assert told == [
+        f"{file}:2: receive.gro: must be true or false",
+        f"{file}:3: receive.hosts: is not a key of the configuration",
+        f"{file}:4: receive.ports[1]: must be at least 0",
+        "build.nothing: is not a key of the configuration",
+        "build.timeout_ms: must be at least 0.1",
+    ]
+    assert caught.value.field == "receive.gro"

@@ -157,9 +157,9 @@ def test_a_configuration_decides_what_it_knows(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("arguments", "field"),
     [
-        (["--world", "nothing=1"], "simulate.nothing"),
-        (["--world", "n_meps=x"], "simulate.n_meps"),
-        (["--replay", "1", "--change", "gbps=-1"], "simulate.gbps"),
+        (["--world", "nothing=1"], "nothing"),
+        (["--world", "n_meps=x"], "n_meps"),
+        (["--replay", "1", "--change", "gbps=-1"], "gbps"),
         (["--faults", "war"], "--faults"),
         (
             [
@@ -174,14 +174,14 @@ def test_a_configuration_decides_what_it_knows(tmp_path: Path) -> None:
                 "--seeds",
                 "2",
             ],
-            "simulate.n_buffers",
+            "n_buffers",
         ),
         (["--set", "exchange.packing=0"], "exchange.packing"),
         (["--set", "chain=km3net"], "chain"),
         (["--chain", "km3net"], "chain"),
         (["--chain", "camera", "detectors/rich/na62-rich.toml"], "--chain"),
         (["--chain", "rich", "--faults", "crash"], "--faults"),
-        (["--chain", "rich", "--world", "nothing=1", "--seeds", "1"], "simulate.nothing"),
+        (["--chain", "rich", "--world", "nothing=1", "--seeds", "1"], "nothing"),
     ],
 )
 @pytest.mark.process

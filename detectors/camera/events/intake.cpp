@@ -40,7 +40,7 @@ CameraIntake::CameraIntake(const CameraIntakeConfig& config, std::unique_ptr<rec
       promised_(config.batch_datagrams),
       ready_(std::max<std::size_t>(1, config.batch_datagrams / fair_share_at_least)),
       times_(*backend_, clock) {
-    if (config.batch_datagrams == 0 || config.batch_datagrams > 1024)
+    if (config.batch_datagrams == 0 || config.batch_datagrams > receive::max_batch_datagrams)
         throw ConfigError("receive.batch_datagrams", "must be 1 to 1024", std::to_string(config.batch_datagrams),
                           "64 is enough to hide the system call.");
     const std::size_t n_described = config.builder.stream_boards.size();

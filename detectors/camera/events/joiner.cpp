@@ -24,7 +24,7 @@ CameraJoiner::CameraJoiner(const CameraJoinerConfig& config, std::vector<CameraB
         throw ConfigError("camera_build.groups", "must be 1 to 8", std::to_string(builders.size()),
                           "Each group is a thread.");
     if (config.timeout_ns <= 0)
-        throw ConfigError("camera_build.join_timeout", "must be above 0", std::to_string(config.timeout_ns),
+        throw ConfigError("timeout_ns", "must be above 0", std::to_string(config.timeout_ns),
                           "Twice the builders' timeout.");
     shape_ = builders.front()->config().shape;
     boards_per_group_ = builders.front()->config().boards.count;

@@ -56,16 +56,14 @@ void IntegratorConfig::validate() const {
     check("camera.gains", n_gains, 1, 2, "Without a low gain, 1.");
     check("camera.samples", n_samples, 3, wire::camera::max_payload_bytes / 2,
           "Data without waveforms cannot be integrated: switch the filter off.");
-    check("camera_filter.pedestal_samples", n_pedestal, 1, std::min(n_samples, most_summed),
-          "Choose samples before the pulse.");
-    check("camera_filter.window_samples", window_samples, 1, std::min(n_samples, most_summed),
-          "Choose the width of a pulse.");
-    check("camera_filter.window_before", window_before, 0, window_samples - 1, "The peak lies in its window.");
+    check("pedestal_samples", n_pedestal, 1, std::min(n_samples, most_summed), "Choose samples before the pulse.");
+    check("window_samples", window_samples, 1, std::min(n_samples, most_summed), "Choose the width of a pulse.");
+    check("window_before", window_before, 0, window_samples - 1, "The peak lies in its window.");
     if (!std::isfinite(gain_ratio) || gain_ratio <= 0)
-        throw ConfigError("camera_filter.gain_ratio", "must be above 0", std::to_string(gain_ratio),
+        throw ConfigError("gain_ratio", "must be above 0", std::to_string(gain_ratio),
                           "High gain over low gain, about 13 for NectarCAM.");
     if (!is_available(isa))
-        throw ConfigError("camera_filter.isa", "must be one that this processor can run", std::string(name_of(isa)),
+        throw ConfigError("isa", "must be one that this processor can run", std::string(name_of(isa)),
                           "Leave it at automatic.");
 }
 

@@ -61,7 +61,7 @@ void CameraStreamConfig::validate() const {
     if (port == 0 && connection < 0)
         throw ConfigError("camera_send.tcp_port", "must be 1 to 65535", "0", "Give the port that the receiver has.");
     if (queue_bytes < 4096 || queue_bytes > (std::size_t{1} << 34))
-        throw ConfigError("camera_send.queue_bytes", "must be 4096 to 17179869184", std::to_string(queue_bytes),
+        throw ConfigError("queue_bytes", "must be 4096 to 17179869184", std::to_string(queue_bytes),
                           "64 MiB hold about 200 events of a NectarCAM.");
 }
 

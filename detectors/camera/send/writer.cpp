@@ -18,10 +18,9 @@ const CameraWriterConfig& validated(const CameraWriterConfig& config) {
 void CameraWriterConfig::validate() const {
     if (path.empty()) throw ConfigError("camera_send.file", "must name a file", "\"\"", "For example camera.h5.");
     if (chunk_events == 0 || chunk_events > (1U << 20))
-        throw ConfigError("camera_send.chunk_events", "must be 1 to 1048576", std::to_string(chunk_events),
-                          "4096 is the default.");
+        throw ConfigError("chunk_events", "must be 1 to 1048576", std::to_string(chunk_events), "4096 is the default.");
     if (chunk_bytes < (1U << 10) || chunk_bytes > (1U << 30))
-        throw ConfigError("camera_send.chunk_bytes", "must be 1024 to 1073741824", std::to_string(chunk_bytes),
+        throw ConfigError("chunk_bytes", "must be 1024 to 1073741824", std::to_string(chunk_bytes),
                           "16 MiB is the default.");
 }
 

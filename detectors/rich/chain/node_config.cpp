@@ -48,10 +48,10 @@ constexpr std::array emitting{
 constexpr std::array storing{
     Key<NodeConfig>::of<in<&NodeConfig::store, &StoreConfig::decisions_file>>(
         "decisions", "HDF5 file, relative to the report directory; empty: none."),
-    Key<NodeConfig>::of<in<&NodeConfig::store, &StoreConfig::prescale_log2>>("prescale_log2", {0, 30},
+    Key<NodeConfig>::of<in<&NodeConfig::store, &StoreConfig::prescale_log2>>("prescale_log2", {0, max_prescale_log2},
                                                                              "One decision in 2^this is stored."),
     Key<NodeConfig>::of<in<&NodeConfig::store, &StoreConfig::waiting_events>>(
-        "waiting_events", {1, 1 << 24},
+        "waiting_events", {1, max_waiting_events},
         "Decisions that may wait in memory for the file (about 200 B each); beyond that, the trigger waits."),
     Key<NodeConfig>::of<in<&NodeConfig::store, &StoreConfig::rules, &store::FileRules::max_bytes>>(
         "max_file_bytes", {0, 1e15}, "A new file (-0001, -0002 ...) once one has so many bytes; 0: one file."),

@@ -17,18 +17,18 @@ const DecisionWriterConfig& validated(const DecisionWriterConfig& config) {
 }  // namespace
 
 void DecisionWriterConfig::validate() const {
-    if (path.empty()) throw ConfigError("store.path", "must name a file", "\"\"", "For example decisions.h5.");
-    if (prescale_log2 > 63)
-        throw ConfigError("store.prescale_log2", "must be 0 to 63", std::to_string(prescale_log2),
-                          "0 stores every event.");
+    if (path.empty()) throw ConfigError("store.decisions", "must name a file", "\"\"", "For example decisions.h5.");
+    if (prescale_log2 > max_prescale_log2)
+        throw ConfigError("store.prescale_log2", "must be at most " + std::to_string(max_prescale_log2),
+                          std::to_string(prescale_log2), "0 stores every event.");
     if (prescale_log2 > 0 && select == nullptr)
         throw ConfigError("store.prescale_log2", "needs a selection", std::to_string(prescale_log2), "Use 0.");
     if (chunk_events == 0 || chunk_events > (1U << 22))
-        throw ConfigError("store.chunk_events", "must be 1 to 4194304", std::to_string(chunk_events),
+        throw ConfigError("chunk_events", "must be 1 to 4194304", std::to_string(chunk_events),
                           "65536 is the default.");
-    if (waiting_events == 0 || waiting_events > (1U << 24))
-        throw ConfigError("store.waiting_events", "must be 1 to 16777216", std::to_string(waiting_events),
-                          "131072 is the default.");
+    if (waiting_events == 0 || waiting_events > max_waiting_events)
+        throw ConfigError("store.waiting_events", "must be 1 to " + std::to_string(max_waiting_events),
+                          std::to_string(waiting_events), "131072 is the default.");
 }
 
 template <typename T>

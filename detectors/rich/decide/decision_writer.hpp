@@ -15,6 +15,9 @@
 
 namespace anello::rich {
 
+inline constexpr std::uint32_t max_prescale_log2 = 30;
+inline constexpr std::uint32_t max_waiting_events = 1U << 24;
+
 /// Says by its key whether an event is stored, so that every stage can choose the same events. prescale_log2: 1 of
 /// 2^prescale_log2.
 using Selection = bool (*)(std::uint64_t event_key, std::uint32_t prescale_log2) noexcept;

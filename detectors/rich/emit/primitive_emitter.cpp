@@ -30,11 +30,11 @@ const EmitterConfig& validated(const EmitterConfig& config) {
 
 void EmitterConfig::validate() const {
     if (max_gap_frames == 0 || max_gap_frames >= (1U << 23))
-        throw ConfigError("emit.max_gap_frames", "must be 1 to 8388607", std::to_string(max_gap_frames),
+        throw ConfigError("max_gap_frames", "must be 1 to 8388607", std::to_string(max_gap_frames),
                           "1048576 (6.7 s) is the default.");
     if (fill_words > wire::mtp::max_primitives)
-        throw ConfigError("emit.fill_words", "must be 0 to 255", std::to_string(fill_words), "8 is the default.");
-    if (max_tries == 0) throw ConfigError("emit.max_tries", "must be above 0", "0", "1000 is the default.");
+        throw ConfigError("fill_words", "must be 0 to 255", std::to_string(fill_words), "8 is the default.");
+    if (max_tries == 0) throw ConfigError("max_tries", "must be above 0", "0", "1000 is the default.");
 }
 
 PrimitiveEmitter::PrimitiveEmitter(const EmitterConfig& config, DatagramSink& sink, CounterPage& page,

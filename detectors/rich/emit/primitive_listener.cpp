@@ -21,7 +21,7 @@ int bind_socket(const ListenerConfig& config, std::uint16_t& port) {
     address.sin_family = AF_INET;
     address.sin_port = htons(config.port);
     if (inet_pton(AF_INET, config.address.c_str(), &address.sin_addr) != 1)
-        throw ConfigError("listen.address", "must be an IPv4 address", config.address, "Use 127.0.0.1 or 0.0.0.0.");
+        throw ConfigError("address", "must be an IPv4 address", config.address, "Use 127.0.0.1 or 0.0.0.0.");
     const int descriptor = socket(AF_INET, SOCK_DGRAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0);
     if (descriptor < 0)
         throw SystemError("cannot open a socket to listen for primitives", errno, "Raise the limit of open files.");

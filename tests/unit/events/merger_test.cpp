@@ -304,7 +304,7 @@ TEST(Merger, ConfigurationErrorsNameTheField) {
         config.validate();
         FAIL() << "33 boards were accepted";
     } catch (const ConfigError& error) {
-        EXPECT_EQ(error.field(), "build.n_boards");
+        EXPECT_EQ(error.field(), "n_boards");
     }
     config = two_boards();
     config.window_ticks = 101;

@@ -68,15 +68,14 @@ TEST(FabricConfig, SaysWhatIsWrong) {
         return "";
     };
     EXPECT_EQ(field_of([](FabricConfig&) {}), "");
-    EXPECT_EQ(field_of([](FabricConfig& config) { config.self = 1; }), "fabric.self");
+    EXPECT_EQ(field_of([](FabricConfig& config) { config.self = 1; }), "self");
     EXPECT_EQ(field_of([](FabricConfig& config) { config.max_message_bytes = 0; }), "fabric.max_message_bytes");
-    EXPECT_EQ(field_of([](FabricConfig& config) { config.max_in_flight = 0; }), "fabric.max_in_flight");
-    EXPECT_EQ(field_of([](FabricConfig& config) { config.datagram_bytes = 100; }), "fabric.datagram_bytes");
-    EXPECT_EQ(field_of([](FabricConfig& config) { config.socket_buffer_bytes = SIZE_MAX; }),
-              "fabric.socket_buffer_bytes");
-    EXPECT_EQ(field_of([](FabricConfig& config) { config.heartbeat_ns = 0; }), "fabric.heartbeat_ns");
-    EXPECT_EQ(field_of([](FabricConfig& config) { config.peer_timeout_ns = 1; }), "fabric.peer_timeout_ns");
-    EXPECT_EQ(field_of([](FabricConfig& config) { config.connect_timeout_ns = 0; }), "fabric.connect_timeout_ns");
+    EXPECT_EQ(field_of([](FabricConfig& config) { config.max_in_flight = 0; }), "max_in_flight");
+    EXPECT_EQ(field_of([](FabricConfig& config) { config.datagram_bytes = 100; }), "datagram_bytes");
+    EXPECT_EQ(field_of([](FabricConfig& config) { config.socket_buffer_bytes = SIZE_MAX; }), "socket_buffer_bytes");
+    EXPECT_EQ(field_of([](FabricConfig& config) { config.heartbeat_ns = 0; }), "heartbeat_ns");
+    EXPECT_EQ(field_of([](FabricConfig& config) { config.peer_timeout_ns = 1; }), "peer_timeout_ns");
+    EXPECT_EQ(field_of([](FabricConfig& config) { config.connect_timeout_ns = 0; }), "connect_timeout_ns");
     EXPECT_THROW(parse_word<Transport>("pigeon", {}), ConfigError);
     for (const char* const name : {"ucx", "tcp", "udp", "in_process"})
         EXPECT_STREQ(name_of(parse_word<Transport>(name, {})), name);

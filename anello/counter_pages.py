@@ -2,6 +2,8 @@
 """The counter pages of this machine's processes, in shared memory: docs/reference/counter-page.md. A process that is
 killed leaves its page behind, with what it last said; whoever looks next clears it away a minute later."""
 
+import os
+import stat
 import time
 from collections.abc import Callable
 from contextlib import suppress
@@ -134,6 +136,21 @@ class Page:
         return _read(what, self.name)
 
 
+def standing(name: str) -> str:
+    """The name under which that process's page stands: it has more behind a dash where somebody else had taken it."""
+    name = name.removeprefix("/")
+    known = [path for path in (FOLDER / name, *sorted(FOLDER.glob(f"{name}-*"))) if _may_be_believed(path)]
+    return known[0].name if known else name
+
+
+def _may_be_believed(path: Path) -> bool:
+    """A file of this user or root; what it holds the engine looks at."""
+    with suppress(OSError):
+        found = path.lstat()
+        return stat.S_ISREG(found.st_mode) and found.st_uid in (0, os.geteuid())
+    return False
+
+
 def _read(what: str, name: str) -> Any:
     from anello.engine import _engine
 
@@ -144,7 +161,7 @@ def _read(what: str, name: str) -> Any:
 
 def look_at(name: str) -> Page:
     """Raises ConfigError where it is no page of this version, OSError where there is none."""
-    name = name.removeprefix("/")
+    name = standing(name)
     return Page(name, Header(**_read("page_header", name)))
 
 

@@ -20,6 +20,7 @@ from contextlib import suppress
 from pathlib import Path
 from typing import IO, TYPE_CHECKING, Any, Self
 
+from anello import counter_pages
 from anello.errors import ConfigError
 from anello.priority import going_first
 
@@ -177,7 +178,8 @@ class SourceProcess:
         except subprocess.TimeoutExpired:
             self._child.kill()
             self._child.wait()
-        self._page_file.unlink(missing_ok=True)  # of one that was killed
+        with suppress(OSError):  # there is none, or a stranger's has its name
+            self._page_file.unlink()  # of one that was killed
 
     @property
     def process(self) -> int:
@@ -185,7 +187,7 @@ class SourceProcess:
 
     @property
     def _page_file(self) -> Path:
-        return Path("/dev/shm") / counter_page(self._child.pid).removeprefix("/")
+        return counter_pages.FOLDER / counter_pages.standing(counter_page(self._child.pid))
 
     def wait_ready(self) -> None:
         """Until the child could start at once. Raises SourceFailedError."""
@@ -230,7 +232,7 @@ class SourceProcess:
         with suppress(Exception):
             from anello.engine import _engine
 
-            self.counters = _engine.read_counters(counter_page(self._child.pid))
+            self.counters = _engine.read_counters(f"/{self._page_file.name}")
 
     def _order(self, word: str) -> None:
         assert self._child.stdin is not None

@@ -2,7 +2,9 @@
 #include "core/counters.hpp"
 
 #include <fcntl.h>
+#include <fmt/format.h>
 #include <sys/mman.h>
+#include <sys/random.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -36,9 +38,19 @@ void grow(const Descriptor& page, std::size_t n_bytes) {
                           "Free space in /dev/shm, or raise `ulimit -f`.");
 }
 
-Descriptor create_page(const std::string& name) {
+Descriptor new_page(const std::string& name) noexcept {
     shm_unlink(name.c_str());  // a page left by a process that died
-    Descriptor page(shm_open(name.c_str(), O_RDWR | O_CREAT | O_EXCL, 0644));
+    return Descriptor(shm_open(name.c_str(), O_RDWR | O_CREAT | O_EXCL, 0644));
+}
+
+/// Where somebody else has taken the name, who alone could remove it, the page gets one that nobody can guess; readers
+/// look for it (counter_pages.py).
+Descriptor create_page(std::string& name) {
+    Descriptor page = new_page(name);
+    if (std::uint64_t number = 0; !page.open() && errno == EEXIST && getrandom(&number, sizeof number, 0) > 0) {
+        name += fmt::format("-{:016x}", number);
+        page = new_page(name);
+    }
     if (!page.open())
         throw SystemError("cannot create the counter page " + name, errno, "Choose another run name or free /dev/shm.");
     grow(page, offsetof(PageLayout, legs));

@@ -185,3 +185,22 @@ def test_only_words_for_a_state_are_taken() -> None:
     source = engine().Source(load(None, ["source.ports=[1, 2, 3, 4]"]).source_values())
     with pytest.raises(_engine.ConfigError, match="configured, ready, running"):
         source.set_state("asleep")
+
+
+@pytest.mark.process
+def test_where_a_stranger_has_a_pages_name_it_stands_under_another(pages: tuple[str, str, str]) -> None:
+    if os.geteuid() != 0:
+        pytest.skip("only root can make another user's file")
+    wanted, *_ = pages
+    other = f"{wanted}-0123456789abcdef"
+    (counter_pages.FOLDER / wanted).rename(counter_pages.FOLDER / other)
+    strangers = counter_pages.FOLDER / f"{wanted}-0000000000000000"
+    try:
+        for taken in (counter_pages.FOLDER / wanted, strangers):
+            taken.touch()
+            os.chown(taken, 12345, -1)
+        assert counter_pages.standing(wanted) == other
+        assert counter_pages.look_at(f"/{wanted}").process == os.getpid()
+    finally:
+        strangers.unlink()
+        (counter_pages.FOLDER / other).unlink()

@@ -5,9 +5,13 @@
 #include <gtest/gtest.h>
 #include <sys/mman.h>
 #include <sys/stat.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
+#include <filesystem>
+
 #include "core/errors.hpp"
+#include "core/kernel_handle.hpp"
 #include "core/latency_leg.hpp"
 #include "core/page_reader.hpp"
 
@@ -33,6 +37,30 @@ TEST(Counters, AddAndSetAreReadThroughEveryHandle) {
     fruit.set(Fruit::apples, 7);
     EXPECT_EQ(same[Fruit::pears], 5U);
     EXPECT_EQ(same[Fruit::apples], 7U);
+}
+
+/// Of a file of root in a folder where each may remove his own only, as /dev/shm is.
+TEST(Counters, ATakenNameKeepsNoProcessOut) {
+    constexpr uid_t nobody = 65'534;
+    if (geteuid() != 0) GTEST_SKIP() << "only root can leave a file that another user cannot remove";
+    const Descriptor taken(shm_open(page_name().c_str(), O_CREAT | O_RDWR, 0600));
+    const pid_t child = fork();
+    if (child == 0) {
+        if (setuid(nobody) != 0) _exit(1);
+        CounterPage page(page_name());
+        page.add_block<Fruit>("basket").add(Fruit::apples, 3);
+        std::size_t n_found = 0;
+        for (const auto& entry : std::filesystem::directory_iterator("/dev/shm"))
+            if (const std::string name = "/" + entry.path().filename().string(); name.starts_with(page_name() + "-"))
+                n_found += CounterPage::read(name).at(0).value == 3 ? 1 : 0;
+        _exit(n_found == 1 ? 0 : 2);
+    }
+    int status = -1;
+    waitpid(child, &status, 0);
+    EXPECT_EQ(status, 0);
+    shm_unlink(page_name().c_str());
+    for (const auto& entry : std::filesystem::directory_iterator("/dev/shm"))  // _exit() removed no page
+        if (("/" + entry.path().filename().string()).starts_with(page_name() + "-")) std::filesystem::remove(entry);
 }
 
 TEST(Counters, AnotherProcessReadsANamedPage) {

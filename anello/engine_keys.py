@@ -27,7 +27,7 @@ class BackendKeys(Section):
     gro: bool = Field(default=True, description="Ask the kernel for several datagrams of one board at a time (UDP_GRO).")
     batch_datagrams: int = Field(default=64, ge=1, le=1_024, description="Maximum number of datagrams per system call.")
     busy_poll_us: int = Field(default=0, ge=0, le=10_000, description="Backends socket and af_xdp: whenever a thread looks for datagrams, it asks the card's queue itself for so long, us, with the card's interrupts off (SO_BUSY_POLL), for threads that spin; 0: never. Needs CAP_NET_ADMIN, and a card: no effect on loopback and virtual links.")
-    socket_buffer_bytes: int = Field(default=67108864, ge=4_096, le=2_147_483_647, description="Kernel receive buffer requested per port; the size granted is reported.")
+    socket_buffer_bytes: int = Field(default=67108864, ge=4_096, le=1_073_741_824, description="Kernel receive buffer requested per port; the size granted is reported.")
 
 
 class BufferRulesKeys(Section):

@@ -43,24 +43,25 @@ TEST(Counters, AddAndSetAreReadThroughEveryHandle) {
 TEST(Counters, ATakenNameKeepsNoProcessOut) {
     constexpr uid_t nobody = 65'534;
     if (geteuid() != 0) GTEST_SKIP() << "only root can leave a file that another user cannot remove";
-    const Descriptor taken(shm_open(page_name().c_str(), O_CREAT | O_RDWR, 0600));
+    const std::string name = page_name();  // of this process, not of the child
+    const Descriptor taken(shm_open(name.c_str(), O_CREAT | O_RDWR, 0600));
     const pid_t child = fork();
     if (child == 0) {
         if (setuid(nobody) != 0) _exit(1);
-        CounterPage page(page_name());
+        CounterPage page(name);
         page.add_block<Fruit>("basket").add(Fruit::apples, 3);
         std::size_t n_found = 0;
         for (const auto& entry : std::filesystem::directory_iterator("/dev/shm"))
-            if (const std::string name = "/" + entry.path().filename().string(); name.starts_with(page_name() + "-"))
-                n_found += CounterPage::read(name).at(0).value == 3 ? 1 : 0;
+            if (const std::string found = "/" + entry.path().filename().string(); found.starts_with(name + "-"))
+                n_found += CounterPage::read(found).at(0).value == 3 ? 1 : 0;
         _exit(n_found == 1 ? 0 : 2);
     }
     int status = -1;
     waitpid(child, &status, 0);
     EXPECT_EQ(status, 0);
-    shm_unlink(page_name().c_str());
+    shm_unlink(name.c_str());
     for (const auto& entry : std::filesystem::directory_iterator("/dev/shm"))  // _exit() removed no page
-        if (("/" + entry.path().filename().string()).starts_with(page_name() + "-")) std::filesystem::remove(entry);
+        if (("/" + entry.path().filename().string()).starts_with(name + "-")) std::filesystem::remove(entry);
 }
 
 TEST(Counters, AnotherProcessReadsANamedPage) {

@@ -86,7 +86,8 @@ void Switches::make_links() {
             add(LinkKind::down, config_.uplink_gbps, leaf, behind_nodes + spine);
 }
 
-/// That a sender hears of room when it is there, not a latency later, is made up for by a smaller buffer.
+/// That a sender hears of room when it is there, not a latency later, is made up for by a smaller buffer: by as much as
+/// flies meanwhile, but half of it stays, as what fills a small one comes once in two latencies.
 void Switches::add(LinkKind kind, double gbps, Index position, Index end_position) {
     const Index at_leaf = config_.nodes_per_leaf + config_.n_spines, at_spine = config_.n_leaves();
     const auto flying_bytes = static_cast<std::int64_t>(static_cast<double>(config_.latency_ns) * gbps / 8);
@@ -96,7 +97,8 @@ void Switches::add(LinkKind kind, double gbps, Index position, Index end_positio
     link.end_position = end_position;
     link.load.gbps = gbps;
     link.ns_per_byte = 8 / gbps;
-    link.capacity = kind == LinkKind::in ? no_limit : static_cast<std::int64_t>(config_.buffer_bytes) - flying_bytes;
+    const auto buffer_bytes = static_cast<std::int64_t>(config_.buffer_bytes);
+    link.capacity = kind == LinkKind::in ? no_limit : std::max(buffer_bytes - flying_bytes, buffer_bytes / 2);
     link.room = link.capacity;
     if (kind != LinkKind::out) link.is_ready.resize(((kind == LinkKind::down ? at_spine : at_leaf) + 63) / 64);
     link.queues = static_cast<Index>(queues_.size());

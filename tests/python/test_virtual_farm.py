@@ -20,6 +20,8 @@ from anello.exit_codes import BAD_NEWS
 from anello.output import console
 from anello.virtual_farm import books, command, swarm, timeline
 
+ROOT = Path(__file__).parents[2]
+
 
 def simulate(*arguments: str) -> tuple[int, str]:
     result = CliRunner().invoke(cli.app, ["simulate", *arguments])
@@ -152,6 +154,14 @@ def test_a_configuration_decides_what_it_knows(tmp_path: Path) -> None:
         assert scenario.startswith("3 nodes (em+ru bu ru+bu), shift 3 ahead, 11 MEPs of 7 events")
         assert "3 credits, 9 buffers" in scenario
     assert ", push, 5 MEPs" in told("--set", "exchange.n_meps=5", "--replay", "1")["scenario"]
+
+
+@pytest.mark.parametrize(("seed", "n_nodes"), [(795932694549, 4), (795932548011, 3)])
+def test_a_farm_without_faults_lacks_nothing(seed: int, n_nodes: int) -> None:
+    """Two that lacked parts: a switch whose buffer is one cell more than what flies let one cell pass in a latency."""
+    config = str(ROOT / "configs/lhcb-exchange.toml")
+    code, output = simulate(config, "--replay", str(seed), "--change", "faults=", "--change", f"n_nodes={n_nodes}")
+    assert code == 0, output
 
 
 @pytest.mark.parametrize(

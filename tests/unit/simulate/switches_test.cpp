@@ -157,6 +157,16 @@ TEST(Switches, CarryWhatAnIndependentSimulationSays) {
     }
 }
 
+/// What fills it comes once in two latencies, so it is to carry half of the rate.
+TEST(Switches, TheSmallestBufferOfALongLinkCarriesHalfOfItsRate) {
+    SwitchesConfig config{
+        .n_nodes = 2, .nodes_per_leaf = 2, .card_gbps = 10, .uplink_gbps = 10, .latency_ns = 1'500'000};
+    config.buffer_bytes = config.least_buffer_bytes();
+    const double share = Hosts(config, {.n_rounds = 5, .message_bytes = 8'000'000}, 1).run();
+    EXPECT_GT(share, 0.4);
+    EXPECT_LT(share, 0.6);
+}
+
 /// Lengths of what comes out, in order.
 struct Came final : Switches::Exit {
     void on_first_bytes(const PacketPointer&) noexcept override {}

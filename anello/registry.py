@@ -46,7 +46,7 @@ class Registration:
     chain: str = ""  # a class anello.chains.Chain; empty: the chain has no front ends
     feed: str = ""  # a class anello.exchange.feed.Feed
     farm: str = ""  # a class anello.exchange.detector_part.DetectorPart
-    virtual: str = ""  # a function (Config) -> assignments of its chains in virtual time, which its bindings run
+    virtual: str = ""  # an anello.virtual_farm.books.VirtualChain: its chains in virtual time, which its bindings run
     simulate: str = ""  # a function (n_events, *, seed, **parameters)
     commands: tuple[str, ...] = ()  # functions that become commands of the command line
     versions: str = ""  # a function () whose lines `anello version` prints

@@ -4,6 +4,7 @@
 #include <nanobind/stl/string.h>
 #include <nanobind/stl/vector.h>
 
+#include "counters.hpp"
 #include "trace.hpp"
 
 namespace anello::bindings {
@@ -53,6 +54,14 @@ void bind_virtual_chains(nb::module_& module, const simulate::VirtualChains& cha
     });
     module.def("virtual_replay", [&chains](std::uint64_t seed, const Assignments& changes, std::size_t max_messages) {
         return told(chains.run(seed, changes, max_messages));
+    });
+    module.def("virtual_books", [&chains](std::uint64_t seed, const Assignments& changes) {
+        const simulate::ChainBooks books = chains.books(seed, changes);
+        nb::dict result;
+        result["has_ended"] = books.has_ended;
+        result["node"] = values_of(books.node);
+        result["source"] = values_of(books.source);
+        return result;
     });
 }
 

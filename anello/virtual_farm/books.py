@@ -1,12 +1,30 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The ledger of a virtual farm: that of a real one, from what its processes say at their end."""
+"""The ledger of what runs in virtual time: that of a real farm or chain, from what its processes say at their end."""
 
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass
 from typing import Any
 
 from anello.exchange.account import Account
 from anello.exchange.ledger import CONSIDERED_DEAD, UNEXPLAINED, NodeCounters, build_exchange_ledger
 from anello.exchange.roles import each
-from anello.ledger import Ledger, Row
+from anello.ledger import Counters, Ledger, Row
+
+
+@dataclass(frozen=True)
+class VirtualChain:
+    """What a detector says of its chains in virtual time. settings: what a configuration decides of them, as the
+    engine's names of it; ledger: from the counters of the node and of the front ends."""
+
+    settings: Callable[[Any], list[str]]
+    ledger: Callable[[Counters, Counters], Ledger]
+
+    def what_is_off(self, told: dict[str, Any]) -> list[str]:
+        """As what_is_off() of a farm. told: as virtual_books() of the chain's bindings gives it."""
+        if not told["has_ended"]:  # then the node still waits for what it has not
+            return []
+        ledger = self.ledger(told["node"], told["source"])
+        return _in_words(row for row in ledger.all_rows if not _closes(row))
 
 
 def ledger_of(told: dict[str, Any]) -> Ledger:
@@ -23,16 +41,22 @@ def ledger_of(told: dict[str, Any]) -> Ledger:
 
 def what_is_off(told: dict[str, Any]) -> list[str]:
     """Rows of the farm's ledger that do not close, in words. told: as for ledger_of()."""
-    ledger = ledger_of(told)
-    return [
-        f"the ledger: {row.name}: {row.total} = {' + '.join(f'{value} {label}' for label, value in row.parts)}"
-        for row in (*ledger.rows, *ledger.boards)
-        if _is_off(row, told)
-    ]
+    return _in_words(row for row in ledger_of(told).all_rows if _is_off(row, told))
 
 
 def _is_off(row: Row, told: dict[str, Any]) -> bool:
     """Where who had taken over is gone as well, nobody is left to say what builders had reported to it."""
     if told["books_lost"] and row.name.endswith(CONSIDERED_DEAD):
         return False
-    return not row.balanced or bool(dict(row.parts).get(UNEXPLAINED))
+    return not _closes(row)
+
+
+def _closes(row: Row) -> bool:
+    return row.balanced and not dict(row.parts).get(UNEXPLAINED)
+
+
+def _in_words(rows: Iterable[Row]) -> list[str]:
+    return [
+        f"the ledger: {row.name}: {row.total} = {' + '.join(f'{value} {label}' for label, value in row.parts)}"
+        for row in rows
+    ]

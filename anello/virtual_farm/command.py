@@ -27,6 +27,7 @@ from anello.exchange.config import ExchangeConfig
 from anello.exchange.roles import IN_SHORT, LEAST_WITH_STANDBY
 from anello.exit_codes import BAD_NEWS
 from anello.virtual_farm import swarm, timeline
+from anello.virtual_farm.books import VirtualChain
 from anello.virtual_farm.worlds import Chains, Farms, World
 
 SEEDS_PER_CALL = 64
@@ -57,11 +58,12 @@ class Drawn:
         if chain not in known:
             raise ConfigError("chain", f"must be {FARM}, or one of {', '.join(known)}, to be simulated", chain,
                               "Give a configuration of one of them, or --chain")  # fmt: skip
-        decided: list[str] = registry.part(chain, "virtual")(config) if config else []
+        virtual: VirtualChain = registry.part(chain, "virtual")
+        decided = virtual.settings(config) if config else []
         kinds = self._kinds(_engine.chain_trouble_kinds())
         with engine_errors():
             without: list[str] = _engine.chain_troubles_only(kinds)
-            return Chains(compiled_part(f"anello.{chain}"), [*without, *decided, *self.world])
+            return Chains(compiled_part(f"anello.{chain}"), virtual, [*without, *decided, *self.world])
 
     def engine(self) -> Any:
         """Raises ConfigError and InputError."""

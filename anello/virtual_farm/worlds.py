@@ -2,7 +2,7 @@
 """What runs in virtual time, one for each seed: farms of the exchange, or chains of a detector's node."""
 
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any, Protocol
 
 from anello.virtual_farm import books
@@ -34,9 +34,7 @@ class Farms:
     def judged(self, begin: int, n_seeds: int, *, all_ledgers: bool) -> Told:
         """By what came out, and the first ones by the ledger, too."""
         told: Told = self._draw.search(begin, n_seeds)
-        seeds = range(begin, begin + (n_seeds if all_ledgers else min(LEDGERS_PER_CALL, n_seeds)))
-        off = [seed for seed in seeds if seed not in told["failed"] and books.what_is_off(self._draw.books(seed, []))]
-        return told | {"ledgers": len(seeds), "failed": [*told["failed"], *off]}
+        return _with_ledgers(told, range(begin, begin + n_seeds), lambda seed: self._off(seed, []), all_ledgers)
 
     def reduced(self, seed: int) -> list[str]:
         changes: list[str] = self._draw.reduce(seed)
@@ -45,7 +43,7 @@ class Farms:
     def replayed(self, seed: int, changes: Sequence[str], max_messages: int) -> Run:
         """What the oracle finds, and the ledger."""
         run: Run = self._draw.replay(seed, list(changes), max_messages)
-        return run | {"findings": run["findings"] + books.what_is_off(self._draw.books(seed, list(changes)))}
+        return run | {"findings": run["findings"] + self._off(seed, changes)}
 
     def words(self, sums: Counter[str]) -> str:
         return (
@@ -54,27 +52,43 @@ class Farms:
             f"{sums['fragments']:,} fragments"
         )
 
+    def _off(self, seed: int, changes: Sequence[str]) -> list[str]:
+        return books.what_is_off(self._draw.books(seed, list(changes)))
+
 
 class Chains:
-    """engine: the detector's part of the engine; settings: assignments, made after all was drawn."""
+    """engine: the detector's part of the engine; chain: what it says of its chains; settings: assignments, made after
+    all was drawn."""
 
-    def __init__(self, engine: Any, settings: Sequence[str]) -> None:
-        self._engine, self._settings = engine, list(settings)
+    def __init__(self, engine: Any, chain: books.VirtualChain, settings: Sequence[str]) -> None:
+        self._engine, self._chain, self._settings = engine, chain, list(settings)
 
     def judged(self, begin: int, n_seeds: int, *, all_ledgers: bool) -> Told:
+        """As of farms."""
         told: Told = self._engine.virtual_search(begin, n_seeds, self._settings)
-        return told
+        return _with_ledgers(told, range(begin, begin + n_seeds), lambda seed: self._off(seed, []), all_ledgers)
 
     def reduced(self, seed: int) -> list[str]:
         changes: list[str] = self._engine.virtual_reduce(seed, self._settings)
         return changes
 
     def replayed(self, seed: int, changes: Sequence[str], max_messages: int) -> Run:
+        """What the oracle finds, and the ledger."""
         run: Run = self._engine.virtual_replay(seed, [*self._settings, *changes], max_messages)
-        return run
+        return run | {"findings": run["findings"] + self._off(seed, changes)}
 
     def words(self, sums: Counter[str]) -> str:
         return (
-            f"{sums['runs']:,} chains with {sums['faults']:,} troubles, {{}}: {sums['events']:,} events that came, "
-            f"{sums['decided']:,} of them decided"
+            f"{sums['runs']:,} chains with {sums['faults']:,} troubles, {{}}, {sums['ledgers']:,} also by their "
+            f"ledger: {sums['events']:,} events that came, {sums['decided']:,} of them decided"
         )
+
+    def _off(self, seed: int, changes: Sequence[str]) -> list[str]:
+        return self._chain.what_is_off(self._engine.virtual_books(seed, [*self._settings, *changes]))
+
+
+def _with_ledgers(told: Told, seeds: range, off: Callable[[int], list[str]], all_ledgers: bool) -> Told:
+    """off: what of this seed's ledger does not close."""
+    looked_at = seeds if all_ledgers else seeds[:LEDGERS_PER_CALL]
+    failed = [seed for seed in looked_at if seed not in told["failed"] and off(seed)]
+    return told | {"ledgers": len(looked_at), "failed": [*told["failed"], *failed]}

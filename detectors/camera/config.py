@@ -66,8 +66,8 @@ class CameraConfig(FrontEndsConfig):
 
     def boards_by_group(self) -> list[range]:
         """The boards of each builder: those behind its ports. Boards share ports, and ports groups, in equal runs."""
-        ports = _equal_runs(self.camera.boards, len(self.receive.ports))
-        groups = _equal_runs(len(ports), self.camera_build.groups)
+        ports = equal_runs(self.camera.boards, len(self.receive.ports))
+        groups = equal_runs(len(ports), self.camera_build.groups)
         return [range(ports[group.start].start, ports[group.stop - 1].stop) for group in groups if group]
 
     @property
@@ -204,7 +204,7 @@ class CameraConfig(FrontEndsConfig):
         )  # fmt: skip
 
 
-def _equal_runs(n: int, n_runs: int) -> list[range]:
+def equal_runs(n: int, n_runs: int) -> list[range]:
     """0 to n - 1 cut into runs of one length, the last ones maybe shorter, as the engine cuts them."""
     length = -(-n // n_runs)
     return [range(min(first, n), min(first + length, n)) for first in range(0, n_runs * length, length)]

@@ -10,7 +10,7 @@ REGISTRATION = Registration(
     live="anello.camera.live_view:CameraLive",
     chain="anello.camera.chain:CameraChain",
     feed="anello.camera.feed:CameraFeed",
-    virtual="anello.camera.virtual:settings",
+    virtual="anello.camera.virtual:VIRTUAL",
     farm="anello.camera.farm:CameraPart",
     commands=(
         "anello.camera.cli:convert",

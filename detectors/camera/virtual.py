@@ -1,7 +1,11 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What a configuration decides of a camera's chain in virtual time (`anello simulate`)."""
+"""A camera's chain in virtual time (`anello simulate`)."""
 
-from .config import CameraConfig
+from anello.ledger import Counters, Ledger
+from anello.virtual_farm.books import VirtualChain
+
+from .config import CameraConfig, equal_runs
+from .ledger import build_camera_ledger
 
 
 def settings(config: CameraConfig) -> list[str]:
@@ -17,3 +21,13 @@ def settings(config: CameraConfig) -> list[str]:
         "spread_us": 0 if source.burst else source.spread_us,
     }
     return [f"{name}={value}" for name, value in decided.items()]
+
+
+def ledger(node: Counters, source: Counters) -> Ledger:
+    """Each board has a port of its own there, so that builders share them evenly."""
+    n_groups = sum(block.startswith("build.group") and block.count(".") == 1 for block in node)
+    n_boards = sum(block.startswith("build.board") for block in node)
+    return build_camera_ledger(node, source, groups=equal_runs(n_boards, n_groups))
+
+
+VIRTUAL = VirtualChain(settings, ledger)

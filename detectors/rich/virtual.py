@@ -1,7 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What a configuration decides of the RICH's chain in virtual time (`anello simulate`)."""
+"""The RICH's chain in virtual time (`anello simulate`)."""
+
+from anello.virtual_farm.books import VirtualChain
 
 from .config import RichConfig
+from .ledger import build_ledger
 
 
 def settings(config: RichConfig) -> list[str]:
@@ -14,3 +17,6 @@ def settings(config: RichConfig) -> list[str]:
         "rate_hz": config.source.rate_hz,
     }
     return [f"{name}={value}" for name, value in decided.items()]
+
+
+VIRTUAL = VirtualChain(settings, build_ledger)

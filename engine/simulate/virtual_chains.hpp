@@ -6,6 +6,7 @@
 #include <string>
 #include <vector>
 
+#include "core/counters.hpp"
 #include "simulate/chain_troubles.hpp"
 #include "simulate/trace_line.hpp"
 
@@ -18,6 +19,12 @@ struct ChainRun {
     std::uint64_t n_events = 0, n_decided = 0, digest = 0;
     Nanoseconds virtual_ns = 0;
     std::vector<TraceLine> trace;
+};
+
+/// What its ledger is made of.
+struct ChainBooks {
+    bool has_ended = false;  ///< the run, for the node
+    std::vector<CounterPage::Sample> node, source;
 };
 
 /// Sums over many seeds.
@@ -36,6 +43,7 @@ class VirtualChains {
     /// changes: assignments (assignments.hpp), made after all was drawn. max_messages: that the trace has, the last
     /// ones; 0: there is no trace. Throws ConfigError.
     virtual ChainRun run(std::uint64_t seed, Changes changes, std::size_t max_messages) const = 0;
+    virtual ChainBooks books(std::uint64_t seed, Changes changes) const = 0;  ///< Throws ConfigError.
     /// Assignments that leave something out, one after another.
     virtual std::vector<std::string> smaller() const = 0;
 };
@@ -64,13 +72,12 @@ class ChainTrace {
 };
 
 /// Of a Chain with a Scenario (which has `troubles`), drawn(seed), assignables(), smaller(), events(), n_decided(),
-/// lanes(), trace(max_messages), describe(scenario) and judge(chain, scenario).
+/// lanes(), trace(max_messages), books(), describe(scenario) and judge(chain, scenario).
 template <typename Chain>
 class ChainsOf final : public VirtualChains {
   public:
     ChainRun run(std::uint64_t seed, Changes changes, std::size_t max_messages) const override {
-        typename Chain::Scenario scenario = Chain::drawn(seed);
-        for (const std::string& change : changes) assign(scenario, Chain::assignables(), change);
+        const typename Chain::Scenario scenario = changed(seed, changes);
         Chain chain(scenario);
         chain.run();
         ChainRun run{.scenario = describe(scenario),
@@ -85,11 +92,23 @@ class ChainsOf final : public VirtualChains {
         if (max_messages > 0) run.trace = chain.trace(max_messages);
         return run;
     }
+    ChainBooks books(std::uint64_t seed, Changes changes) const override {
+        Chain chain(changed(seed, changes));
+        chain.run();
+        return chain.books();
+    }
     std::vector<std::string> smaller() const override {
         std::vector<std::string> all;
         for (const TroubleKind& kind : trouble_kinds) all.emplace_back(kind.without);
         for (const char* one : Chain::smaller) all.emplace_back(one);
         return all;
+    }
+
+  private:
+    static typename Chain::Scenario changed(std::uint64_t seed, Changes changes) {
+        typename Chain::Scenario scenario = Chain::drawn(seed);
+        for (const std::string& change : changes) assign(scenario, Chain::assignables(), change);
+        return scenario;
     }
 };
 

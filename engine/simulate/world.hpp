@@ -23,6 +23,8 @@ class World final : public Clock {
   public:
     /// Long after 0, as clocks are, so that times before the begin can be told.
     static constexpr Nanoseconds begin_ns = 1'000'000'000;
+    /// Of the wall clock against the monotonic one.
+    static constexpr Nanoseconds wall_offset_ns = 1'700'000'000'000'000'000;
 
     Nanoseconds monotonic_ns() const noexcept override { return now_ns_; }
     Nanoseconds wall_ns() const noexcept override { return now_ns_ + wall_offset_ns; }
@@ -37,7 +39,6 @@ class World final : public Clock {
     std::uint64_t digest() const noexcept { return digest_; }
 
   private:
-    static constexpr Nanoseconds wall_offset_ns = 1'700'000'000'000'000'000;
     struct Event {
         Nanoseconds when_ns;
         std::uint64_t number;

@@ -117,6 +117,8 @@ void VirtualCamera::see(std::uint32_t board, std::span<const std::byte> datagram
     Event& event = events_[header.event_number];
     if (event.came_ns[board] != 0) return;  // a duplicate
     event.came_ns[board] = world_.monotonic_ns();
+    event.timestamp_ns = header.timestamp_ns;
+    event.trigger_tag = header.trigger_tag;
     if (header.event_number < last_number_[board]) event.overtaken.add(board);
     last_number_[board] = std::max(last_number_[board], header.event_number);
 }
@@ -129,6 +131,9 @@ void VirtualCamera::take(const CameraEventView& view) {
     event.present = view.present;
     event.taken_ns = world_.monotonic_ns();
     ++event.n_taken;
+    if (view.timestamp_ns != event.timestamp_ns || view.trigger_tag != event.trigger_tag)
+        wrong_.push_back(fmt::format("event {} has the time {} and the tag {}, and its boards sent {} and {}", number,
+                                     view.timestamp_ns, view.trigger_tag, event.timestamp_ns, event.trigger_tag));
     for (std::uint32_t board = 0; board < n_boards; ++board) {
         if (!view.present.contains(board)) continue;
         wire::camera::Header header;
@@ -326,11 +331,14 @@ void judge_files(const VirtualCamera& camera, bool was_full, std::vector<std::st
         const simulate::StoredColumns file(camera.disk(), name);
         if (!file.opens()) return findings.push_back(name + " does not open");
         const auto numbers = file.numbers("event_number"), n_present = file.numbers("n_present");
-        if (numbers.size() != n_present.size()) return findings.push_back(name + " has columns of several lengths");
+        const auto times_ns = file.numbers("timestamp_ns"), tags = file.numbers("trigger_tag");
+        if (numbers.size() != n_present.size() || numbers.size() != times_ns.size() || numbers.size() != tags.size())
+            return findings.push_back(name + " has columns of several lengths");
         for (std::size_t row = 0; row < numbers.size(); ++row) {
             const auto event = camera.events().find(static_cast<std::uint32_t>(numbers[row]));
-            if (event == camera.events().end() || event->second.present.count() != n_present[row])
-                findings.push_back(fmt::format("{} has another event than was taken in row {}", name, row));
+            const bool is_it = event != camera.events().end() && event->second.present.count() == n_present[row] &&
+                               event->second.timestamp_ns == times_ns[row] && event->second.trigger_tag == tags[row];
+            if (!is_it) findings.push_back(fmt::format("{} has another event than was taken in row {}", name, row));
             if (n_rows + row > 0 && numbers[row] <= last)
                 findings.push_back(fmt::format("{} has event {} behind event {}", name, numbers[row], last));
             last = numbers[row];

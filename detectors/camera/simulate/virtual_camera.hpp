@@ -49,7 +49,9 @@ class VirtualCamera {
         BoardSet present{};
         Nanoseconds taken_ns = 0;
         std::uint32_t n_taken = 0;
-        BoardSet overtaken{};  ///< boards whose fragment came after a later one of theirs
+        BoardSet overtaken{};            ///< boards whose fragment came after a later one of theirs
+        std::uint64_t timestamp_ns = 0;  ///< as all that came say it, and the tag
+        std::uint8_t trigger_tag = 0;
 
         Nanoseconds last_came_ns() const noexcept { return *std::ranges::max_element(came_ns); }
         /// When half of the boards had come; 0: they did not.
@@ -64,6 +66,7 @@ class VirtualCamera {
     std::uint64_t n_decided() const noexcept;
     /// Events taken, and fragments on their way to them, the last ones.
     std::vector<simulate::TraceLine> trace(std::size_t max_messages) const;
+    simulate::ChainBooks books() const { return {finished_, page_.read(), sent_page_.read()}; }
     const simulate::World& world() const noexcept { return world_; }
 
   private:

@@ -5,6 +5,7 @@
 #include <fmt/ranges.h>
 
 #include <iterator>
+#include <ranges>
 
 #include "pipeline/layout.hpp"
 #include "simulate/counted.hpp"
@@ -311,11 +312,41 @@ const std::map<std::uint32_t, std::uint16_t>& ids_of_pool() {
 
 namespace {
 
-/// What files hold is what was decided, each event once, and of each file the rings of its own events. What is not
-/// there was refused by a full disk, and counted.
+/// When each event of a file was sent, and came through the chain.
+class StoredTimes {
+  public:
+    /// longest_on_way_ns: from the front end to the node.
+    StoredTimes(const simulate::StoredColumns& file, Nanoseconds longest_on_way_ns)
+        : longest_on_way_ns_(longest_on_way_ns), flags_(file.numbers("flags")) {
+        for (const char* name : {"sent_ns", "kernel_ns", "placed_ns", "built_ns", "decided_ns"})
+            times_ns_.push_back(file.numbers(name));
+    }
+    /// Sent before it came; received when a fragment of it did, if it lacks none the last; then placed, built, decided.
+    bool are_of(std::size_t row, const VirtualChain::Event& event) const {
+        const auto has_row = [&](const auto& column) { return row < column.size(); };
+        if (!has_row(flags_) || !std::ranges::all_of(times_ns_, has_row)) return false;
+        const auto at_ns = [&](const auto& column) { return static_cast<Nanoseconds>(column[row]); };
+        const Nanoseconds sent_ns = at_ns(times_ns_[0]), kernel_ns = at_ns(times_ns_[1]);
+        const Nanoseconds came_ns = kernel_ns - simulate::World::wall_offset_ns;
+        const bool was_sent = sent_ns == 0 || (sent_ns <= kernel_ns && kernel_ns - sent_ns < longest_on_way_ns_);
+        const bool has_come = std::ranges::count(event.came_ns, came_ns) > 0;
+        const bool lacks_none = (flags_[row] & events::EventFlag::incomplete) == 0;
+        const bool has_all = !lacks_none || (event.is_whole() && came_ns == event.last_came_ns());
+        return was_sent && has_come && has_all && std::ranges::is_sorted(times_ns_ | std::views::drop(1), {}, at_ns);
+    }
+
+  private:
+    const Nanoseconds longest_on_way_ns_;
+    std::vector<std::uint64_t> flags_;
+    std::vector<std::vector<std::uint64_t>> times_ns_;
+};
+
+/// What files hold is what was decided, each event once, and of each file the rings of its own events, at the times
+/// when they came. What is not there was refused by a full disk, and counted.
 class FileJudge {
   public:
-    FileJudge(const VirtualChain& chain, std::vector<std::string>& findings) : chain_(chain), findings_(findings) {}
+    FileJudge(const VirtualChain& chain, const VirtualScenario& scenario, std::vector<std::string>& findings)
+        : chain_(chain), longest_on_way_ns_(900 * ms + scenario.troubles.hold_ns), findings_(findings) {}
 
     void judge(bool was_full) {
         for (const std::string& name : simulate::series(chain_.disk(), decisions_file)) read(name);
@@ -339,6 +370,7 @@ class FileJudge {
         const auto offsets = file.numbers("ring_offset"), n_rings = file.numbers("n_rings");
         if (keys.size() != ids.size() || keys.size() != offsets.size() || keys.size() != n_rings.size())
             return findings_.push_back(name + " has columns of several lengths");
+        const StoredTimes times(file, longest_on_way_ns_);
         std::uint64_t n_before = 0;
         for (std::size_t row = 0; row < keys.size(); ++row) {
             const auto event = chain_.events().find(keys[row]);
@@ -348,12 +380,15 @@ class FileJudge {
                 findings_.push_back(fmt::format("{} has the rings of row {} in a wrong place", name, row));
             n_before += n_rings[row];
             ++n_stored_[keys[row]];
+            if (event != chain_.events().end() && !times.are_of(row, event->second))
+                findings_.push_back(fmt::format("{} has the event in row {} at times when it was not", name, row));
         }
         if (file.numbers("ring_n_hits").size() != n_before) findings_.push_back(name + " has rings of no event");
         n_rows_ += keys.size();
     }
 
     const VirtualChain& chain_;
+    const Nanoseconds longest_on_way_ns_;
     std::vector<std::string>& findings_;
     std::map<std::uint64_t, std::uint32_t> n_stored_;
     std::uint64_t n_rows_ = 0;
@@ -386,7 +421,7 @@ std::vector<std::string> judge(const VirtualChain& chain, const VirtualScenario&
             findings.push_back(
                 fmt::format("{} is {:#x}, and all of it came in time: {:#x}", name, event.primitive_id, expected));
     }
-    if (scenario.stores) FileJudge(chain, findings).judge(scenario.troubles.disk_full_ns > 0);
+    if (scenario.stores) FileJudge(chain, scenario, findings).judge(scenario.troubles.disk_full_ns > 0);
     return findings;
 }
 

@@ -199,9 +199,9 @@ def test_asyncio(pair: Pair) -> None:
 
 
 def test_wrong_use_names_the_field() -> None:
-    with pytest.raises(ConfigError, match=r"stream\.ring_bytes"):
+    with pytest.raises(ConfigError, match=r"^ring_bytes"):
         stream.listen(unused_address(), ring_bytes=100)
-    with pytest.raises(ConfigError, match=r"stream\.wait"):
+    with pytest.raises(ConfigError, match=r"^wait"):
         stream.listen(unused_address(), wait="nap")  # type: ignore[arg-type]
     with pytest.raises(OSError, match="cannot connect"):
         stream.connect(unused_address(), connect_s=0.001)
@@ -435,7 +435,7 @@ def test_a_process_that_stands_still_is_dead_and_knows_it_when_it_moves_again(sc
 
 
 def test_an_address_that_cannot_be() -> None:
-    with pytest.raises(ConfigError, match=r"stream\.address"):
+    with pytest.raises(ConfigError, match=r"^address"):
         stream.listen("tcp://localhost")
 
 
@@ -493,9 +493,9 @@ def test_strangers_over_a_network_are_refused_and_told(folders: tuple[Path, Path
 
 
 def test_an_address_of_the_network_needs_keys_or_a_word() -> None:
-    with pytest.raises(ConfigError, match=r"stream\.keys"):
+    with pytest.raises(ConfigError, match=r"^keys"):
         stream.listen("tcp://0.0.0.0:0")
-    with pytest.raises(ConfigError, match=r"stream\.keys"):
+    with pytest.raises(ConfigError, match=r"^keys"):
         stream.connect("tcp://192.0.2.1:9")
     stream.listen("tcp://0.0.0.0:0", without_keys=True).close()
     with pytest.raises(ConfigError, match="--make-keys"):

@@ -282,5 +282,5 @@ def test_saturated_pixels_take_the_low_gain() -> None:
 def test_wrong_input_is_refused() -> None:
     with pytest.raises(ValueError, match=r"uint16\(1, 2\): it must be uint16"):
         camera_events.integrate(np.zeros((1, 2), np.uint16))
-    with pytest.raises(ValueError, match=r"camera_filter\.window_samples: must be 1 to 60"):
+    with pytest.raises(ValueError, match=r"^window_samples: must be 1 to 60"):
         camera_events.integrate(some_waveforms(1), window_samples=61)

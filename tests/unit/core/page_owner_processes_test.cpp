@@ -1,13 +1,16 @@
 // SPDX-License-Identifier: Apache-2.0
+#include <fcntl.h>
 #include <gtest/gtest.h>
 #include <sys/mman.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
 #include <csignal>
+#include <filesystem>
 #include <string>
 
 #include "core/counters.hpp"
+#include "core/kernel_handle.hpp"
 #include "core/page_owner.hpp"
 #include "core/page_reader.hpp"
 
@@ -62,6 +65,31 @@ TEST(PageOwnerProcesses, AKilledProcessLeavesAPageThatIsKnownAsDead) {
     EXPECT_LT(header.started_ns, header.heartbeat_ns);
     shm_unlink(name.c_str());
     for (const int end : ready) close(end);
+}
+
+/// Of a file of root in a folder where each may remove his own only, as /dev/shm is.
+TEST(PageOwnerProcesses, ATakenNameKeepsNoProcessOut) {
+    constexpr uid_t nobody = 65'534;
+    if (geteuid() != 0) GTEST_SKIP() << "only root can leave a file that another user cannot remove";
+    const std::string name = "/anello.test-taken." + std::to_string(getpid());
+    const Descriptor taken(shm_open(name.c_str(), O_CREAT | O_RDWR, 0600));
+    const pid_t child = fork();
+    if (child == 0) {
+        if (setuid(nobody) != 0) _exit(1);
+        CounterPage page(name);
+        page.add_block<Leaf>("tree").add(Leaf::oak, 3);
+        std::size_t n_found = 0;
+        for (const auto& entry : std::filesystem::directory_iterator("/dev/shm"))
+            if (const std::string found = "/" + entry.path().filename().string(); found.starts_with(name + "-"))
+                n_found += CounterPage::read(found).at(0).value == 3 ? 1 : 0;
+        _exit(n_found == 1 ? 0 : 2);
+    }
+    int status = -1;
+    waitpid(child, &status, 0);
+    EXPECT_EQ(status, 0);
+    shm_unlink(name.c_str());
+    for (const auto& entry : std::filesystem::directory_iterator("/dev/shm"))  // _exit() removed no page
+        if (("/" + entry.path().filename().string()).starts_with(name + "-")) std::filesystem::remove(entry);
 }
 
 }  // namespace

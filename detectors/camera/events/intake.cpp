@@ -55,7 +55,9 @@ CameraIntake::CameraIntake(const CameraIntakeConfig& config, std::unique_ptr<rec
 }
 
 // Hot path from here on: no allocation, no lock, no log, no throw.
+/// What comes when all has been handed on would be received by nobody.
 std::size_t CameraIntake::receive_work() noexcept {
+    if (phase_.load(std::memory_order_relaxed) >= Phase::draining_build) return 0;
     return blocks_ == nullptr ? receive_and_build() : receive_into_blocks();
 }
 

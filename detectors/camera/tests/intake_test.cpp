@@ -176,6 +176,9 @@ TEST(CameraIntake, IsDrainedWhenNothingMoreComes) {
         EXPECT_EQ(rig.value(0, PortCounter::kernel_dropped), 3U) << "shown at the end, whenever it was shown before";
         EXPECT_EQ(rig.value(CameraBuildCounter::fragments_placed), 2U);
         EXPECT_EQ(rig.value(CameraBuildCounter::events_out), 2U);
+        rig.backend->give(0, rig.board.data(2));
+        work();
+        EXPECT_EQ(rig.value(0, PortCounter::datagrams), 2U) << "what nobody would build is not received";
     }
 }
 

@@ -5,6 +5,7 @@
 #include <nanobind/stl/vector.h>
 
 #include "counters.hpp"
+#include "sequences.hpp"
 #include "trace.hpp"
 
 namespace anello::bindings {
@@ -38,6 +39,13 @@ nb::dict told(const simulate::ChainRun& run) {
     return result;
 }
 
+template <typename Log>
+nb::dict by_board(const std::vector<Log>& logs) {
+    nb::dict result;
+    for (std::size_t board = 0; board < logs.size(); ++board) result[nb::int_(board)] = dict_of(logs[board]);
+    return result;
+}
+
 }  // namespace
 
 void bind_virtual_chains(nb::module_& module, const simulate::VirtualChains& chains) {
@@ -61,6 +69,8 @@ void bind_virtual_chains(nb::module_& module, const simulate::VirtualChains& cha
         result["has_ended"] = books.has_ended;
         result["node"] = values_of(books.node);
         result["source"] = values_of(books.source);
+        result["made"] = by_board(books.made);
+        result["came"] = by_board(books.came);
         return result;
     });
 }

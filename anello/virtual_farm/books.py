@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """The ledger of what runs in virtual time: that of a real farm or chain, from what its processes say at their end."""
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -10,20 +10,23 @@ from anello.exchange.ledger import CONSIDERED_DEAD, UNEXPLAINED, NodeCounters, b
 from anello.exchange.roles import each
 from anello.ledger import Counters, Ledger, Row
 
+Numbers = Mapping[int, Any]  # by board
+
 
 @dataclass(frozen=True)
 class VirtualChain:
     """What a detector says of its chains in virtual time. settings: what a configuration decides of them, as the
-    engine's names of it; ledger: from the counters of the node and of the front ends."""
+    engine's names of it; ledger: from the counters of the node and of the front ends, and from the numbers that were
+    made and came, by board."""
 
     settings: Callable[[Any], list[str]]
-    ledger: Callable[[Counters, Counters], Ledger]
+    ledger: Callable[[Counters, Counters, Numbers, Numbers], Ledger]
 
     def what_is_off(self, told: dict[str, Any]) -> list[str]:
         """As what_is_off() of a farm. told: as virtual_books() of the chain's bindings gives it."""
         if not told["has_ended"]:  # then the node still waits for what it has not
             return []
-        ledger = self.ledger(told["node"], told["source"])
+        ledger = self.ledger(told["node"], told["source"], told["made"], told["came"])
         return _in_words(row for row in ledger.all_rows if not _closes(row))
 
 

@@ -2,7 +2,7 @@
 """A camera's chain in virtual time (`anello simulate`)."""
 
 from anello.ledger import Counters, Ledger
-from anello.virtual_farm.books import VirtualChain
+from anello.virtual_farm.books import Numbers, VirtualChain
 
 from .config import CameraConfig, equal_runs
 from .ledger import build_camera_ledger
@@ -23,11 +23,11 @@ def settings(config: CameraConfig) -> list[str]:
     return [f"{name}={value}" for name, value in decided.items()]
 
 
-def ledger(node: Counters, source: Counters) -> Ledger:
+def ledger(node: Counters, source: Counters, made: Numbers, came: Numbers) -> Ledger:
     """Each board has a port of its own there, so that builders share them evenly."""
     n_groups = sum(block.startswith("build.group") and block.count(".") == 1 for block in node)
     n_boards = sum(block.startswith("build.board") for block in node)
-    return build_camera_ledger(node, source, groups=equal_runs(n_boards, n_groups))
+    return build_camera_ledger(node, source, groups=equal_runs(n_boards, n_groups), made=made, came=came)
 
 
 VIRTUAL = VirtualChain(settings, ledger)

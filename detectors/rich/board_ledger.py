@@ -26,6 +26,7 @@ from anello.ledger import (
 
 NEVER_CAME = "never came"
 CONFLICTING = "of a number that had come with other content"
+SAME_TIME = "of the same time as the one before"  # a repeated packet brings none: it is known by its number
 MAX_EVENTS = 255  # in one packet of mep
 
 
@@ -65,6 +66,16 @@ class BoardView:
 
     def built(self, name: str) -> int:
         return self.reader(f"build.board{self.board}", name)
+
+    def builder_row(self) -> Row:
+        """An event has this board's fragment, or lacks it."""
+        merged = self.reader("build", "events_built") - self.built("missing")
+        return self.row(
+            "fragments", "taken by the builder", self.built("fragments_in"),
+            [("merged", merged), ("late", self.built("fragments_late")),
+             ("far ahead of the others", self.built("fragments_ahead")),
+             (SAME_TIME, self.built("fragments_duplicate"))],
+        )  # fmt: skip
 
     def sent(self, name: str) -> int:
         return self.source_reader(f"source.board{self.board}", name) if self.source_reader else 0

@@ -5,10 +5,8 @@ from collections.abc import Iterator
 
 from anello.ledger import Counters, Ledger, Loss, Reader, Row, publish_rows
 
-from .board_ledger import BoardView, Sequences, intake_rows
+from .board_ledger import SAME_TIME, BoardView, Sequences, intake_rows
 from .card_ledger import CardView, boards_of, card_rows, has_merged
-
-SAME_TIME = "of the same time as the one before"  # a repeated packet brings none: it is known by its number
 
 
 def build_ledger(
@@ -28,7 +26,8 @@ def build_ledger(
     rows = [row for view in views for row in intake_rows(view)]
     rows += _event_rows(Reader(node), _boards(node))
     rows += decision_rows(Reader(node))
-    return Ledger(tuple(rows), losses=tuple(loss for view in views for loss in view.losses()))
+    boards = tuple(view.builder_row() for view in views)
+    return Ledger(tuple(rows), boards, tuple(loss for view in views for loss in view.losses()))
 
 
 def _card_ledger(node: Counters, source: Counters | None, *, one_host: bool) -> Ledger:

@@ -1,8 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0
 """The RICH's chain in virtual time (`anello simulate`)."""
 
-from anello.virtual_farm.books import VirtualChain
+from anello.ledger import Counters, Ledger
+from anello.virtual_farm.books import Numbers, VirtualChain
 
+from .board_ledger import Sequences
 from .config import RichConfig
 from .ledger import build_ledger
 
@@ -19,4 +21,8 @@ def settings(config: RichConfig) -> list[str]:
     return [f"{name}={value}" for name, value in decided.items()]
 
 
-VIRTUAL = VirtualChain(settings, build_ledger)
+def ledger(node: Counters, source: Counters, made: Numbers, came: Numbers) -> Ledger:
+    return build_ledger(node, source, sequences=Sequences(made, came))
+
+
+VIRTUAL = VirtualChain(settings, ledger)

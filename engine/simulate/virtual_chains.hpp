@@ -7,8 +7,10 @@
 #include <vector>
 
 #include "core/counters.hpp"
+#include "receive/sequence_log.hpp"
 #include "simulate/chain_troubles.hpp"
 #include "simulate/trace_line.hpp"
+#include "source/sent_log.hpp"
 
 namespace anello::simulate {
 
@@ -25,6 +27,8 @@ struct ChainRun {
 struct ChainBooks {
     bool has_ended = false;  ///< the run, for the node
     std::vector<CounterPage::Sample> node, source;
+    std::vector<source::SentLog> made;       ///< by board
+    std::vector<receive::SequenceLog> came;  ///< likewise
 };
 
 /// Sums over many seeds.

@@ -8,6 +8,7 @@ import json
 import subprocess
 import threading
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -17,8 +18,14 @@ from new_seeds.program import ROOT, Turn, run
 from anello.virtual_farm.command import Drawn
 
 
-def farm_s_ledger(words: str, _: Path) -> None:
-    assert Drawn.usual().worlds().judged(int(words), 1, all_ledgers=True)["failed"] == []
+def ledger(chain: str = "") -> Callable[[str, Path], None]:
+    """Of a detector's chain; without, of a farm."""
+
+    def again(words: str, _: Path) -> None:
+        world = replace(Drawn.usual(), chain=chain).worlds()
+        assert world.judged(int(words), 1, all_ledgers=True)["failed"] == []
+
+    return again
 
 
 def cpp_property(words: str, _: Path) -> None:
@@ -47,7 +54,9 @@ def kill(words: str, _: Path) -> None:
 
 
 FILES = {
-    cases.FOLDER / "farm_seeds.txt": farm_s_ledger,
+    cases.FOLDER / "farm_seeds.txt": ledger(),
+    cases.FOLDER / "rich_chain_seeds.txt": ledger("rich"),
+    cases.FOLDER / "camera_chain_seeds.txt": ledger("camera"),
     properties.FILE: cpp_property,
     examples.FILE: example,
     kills.FILE: kill,

@@ -232,6 +232,18 @@ std::uint64_t VirtualCamera::count(const std::string& block, const std::string& 
     return simulate::counted(page_, block, name);
 }
 
+simulate::ChainBooks VirtualCamera::books() {
+    simulate::ChainBooks books{finished_, page_.read(), sent_page_.read(), {}, {}};
+    for (CameraBuilder* const builder : boards_.builders()) {
+        const BoardRange boards = builder->config().boards;
+        for (std::uint32_t board = boards.first; board < boards.first + boards.count; ++board) {
+            books.made.push_back(source_->sent_log(board));
+            books.came.push_back(builder->close_sequence_log(board));
+        }
+    }
+    return books;
+}
+
 std::uint64_t VirtualCamera::n_decided() const noexcept {
     return static_cast<std::uint64_t>(
         std::ranges::count_if(events_, [](const auto& one) { return one.second.n_taken > 0; }));

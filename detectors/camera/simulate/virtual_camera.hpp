@@ -66,7 +66,7 @@ class VirtualCamera {
     std::uint64_t n_decided() const noexcept;
     /// Events taken, and fragments on their way to them, the last ones.
     std::vector<simulate::TraceLine> trace(std::size_t max_messages) const;
-    simulate::ChainBooks books() const { return {finished_, page_.read(), sent_page_.read()}; }
+    simulate::ChainBooks books();  ///< At the end.
     const simulate::World& world() const noexcept { return world_; }
 
   private:

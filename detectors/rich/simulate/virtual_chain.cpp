@@ -210,6 +210,13 @@ std::uint64_t VirtualChain::n_lost_for_file() const {
     return simulate::counted(node_->page(), "store", "events_lost");
 }
 
+simulate::ChainBooks VirtualChain::books() const {
+    simulate::ChainBooks books{finished_, node_->page().read(), page_.read(), {}, {}};
+    for (std::size_t board = 0; board < n_boards; ++board) books.made.push_back(source_->sent_log(board));
+    node_->for_each_sequence_log([&](std::uint32_t, const receive::SequenceLog& log) { books.came.push_back(log); });
+    return books;
+}
+
 std::uint64_t VirtualChain::n_decided() const noexcept {
     return static_cast<std::uint64_t>(
         std::ranges::count_if(events_, [](const auto& one) { return one.second.n_decisions > 0; }));

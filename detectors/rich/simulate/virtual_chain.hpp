@@ -78,7 +78,7 @@ class VirtualChain {
     std::uint64_t n_decided() const noexcept;
     /// Decisions, and fragments on their way to them, the last ones.
     std::vector<simulate::TraceLine> trace(std::size_t max_messages) const;
-    simulate::ChainBooks books() const { return {finished_, node_->page().read(), page_.read()}; }
+    simulate::ChainBooks books() const;
     const simulate::World& world() const noexcept { return world_; }
     std::uint64_t n_steps() const noexcept { return host_.n_steps(); }
 

@@ -1,7 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0
 """The RICH's chain in virtual time (`anello simulate`)."""
 
-from anello.ledger import Counters, Ledger
+from dataclasses import replace
+
+from anello.identity import Came, size
+from anello.ledger import Counters, Ledger, Reader, Row
 from anello.virtual_farm.books import Numbers, VirtualChain
 
 from .board_ledger import Sequences
@@ -22,7 +25,15 @@ def settings(config: RichConfig) -> list[str]:
 
 
 def ledger(node: Counters, source: Counters, made: Numbers, came: Numbers) -> Ledger:
-    return build_ledger(node, source, sequences=Sequences(made, came))
+    """With a row for each board that holds its counter of numbers that did not come against their list."""
+    ledger = build_ledger(node, source, sequences=Sequences(made, came))
+    boards = (_missing(Reader(node), board, Came.of(log)) for board, log in came.items())
+    return replace(ledger, boards=(*ledger.boards, *boards))
+
+
+def _missing(node: Reader, board: int, came: Came) -> Row:
+    lost = node(f"receive.board{board}", "lost_sequences")
+    return node.row("packets", f"board {board}: passed over", lost, [("by number", size(came.missing))])
 
 
 VIRTUAL = VirtualChain(settings, ledger)

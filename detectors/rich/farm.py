@@ -8,7 +8,8 @@ from anello.exchange.detector_part import DetectorPart, Gone
 from anello.ledger import Counters, Reader, Row
 from anello.verdict import Flaw, publish_flaws
 
-from .ledger import SAME_TIME, board_rows, decision_rows
+from .board_ledger import SAME_TIME
+from .ledger import board_rows, decision_rows
 from .losses import less_effort, trigger_flaws
 
 PUBLISHER = "publish.decisions"  # "publish" gives built events to subscribers, before they are decided

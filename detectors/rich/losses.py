@@ -15,9 +15,10 @@ from anello.verdict import (
 )
 
 from .board_ledger import CONFLICTING as CONFLICTING_PACKETS
+from .board_ledger import SAME_TIME
 from .card_ledger import card_losses, has_merged
 from .config import RichConfig
-from .ledger import SAME_TIME, losses_by_now
+from .ledger import losses_by_now
 
 
 def receive_blocks(node: Counters) -> Counters:

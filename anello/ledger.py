@@ -130,6 +130,15 @@ def dropped_datagrams(counted: int, gone: int, *, joined: bool) -> int:
     return gone if joined and counted < gone <= counted * MAX_SEGMENTS else counted
 
 
+TAKEN_FOR_STRANGERS = "counted as a stranger's"
+
+
+def taken_for_strangers(gone: int, strangers: int) -> int:
+    """Of `gone` datagrams of front ends, which neither came in their name nor were dropped, those that others are said
+    to have sent: their own, if they are not where receive.sources has them."""
+    return max(0, min(gone, strangers))
+
+
 PUBLISHED = (
     ("sent", "records_sent"), ("dropped, subscribers had no room", "records_dropped_full"),
     ("dropped, nobody subscribed", "records_dropped_nobody"), ("too large", "records_dropped_too_large"),
@@ -195,6 +204,18 @@ class Reader:
             problem = f"more than there was went to: {', '.join(negative)}"
         shown = tuple(part for index, part in enumerate(parts) if index == 0 or part[1])
         return Row(level, name, total, shown, problem)
+
+
+def sent_row(node: Reader, source: Reader, own: int, strangers: int) -> Row:
+    """On one host: what the boards' system took came here, or was dropped, or refused. own: datagrams that came and can
+    be the boards'; strangers: those that others are said to have sent."""
+    sent = total(source.counters, "source.board", "datagrams_sent")
+    counted = total(node.counters, "receive.port", "kernel_dropped")
+    gone = sent - total(node.counters, "receive.port", "datagrams")
+    dropped = dropped_datagrams(counted, gone, joined=total(node.counters, "receive.port", "super_packets") > 0)
+    refused = taken_for_strangers(sent - own - dropped, strangers)
+    parts = [("came", own), ("dropped here", dropped), (TAKEN_FOR_STRANGERS, refused)]
+    return node.row("datagrams", "sent by the boards' system", sent, parts)
 
 
 def publish_rows(node: Reader, name: str, total: int, publisher: str = "publish") -> Iterator[Row]:

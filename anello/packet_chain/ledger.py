@@ -5,7 +5,7 @@ from collections.abc import Callable, Iterator, Mapping
 from typing import Any
 
 from anello.identity import CAUSES, ORDERED, Came, Made, Matched, matched, size
-from anello.ledger import Counters, Ledger, Loss, Part, Reader, Row, dropped_datagrams, total
+from anello.ledger import Counters, Ledger, Loss, Part, Reader, Row, sent_row, total
 from anello.verdict import Flaw, Word, source_flaws
 
 FATES = {  # PacketCounter -> words
@@ -71,12 +71,8 @@ def _datagram_rows(node: Reader, source: Reader | None, one_host: bool) -> Itera
     received = total(node.counters, "receive.port", "datagrams")
     named, foreign = (total(node.counters, "receive.board", name) for name in ("packets", "strangers"))
     if source and one_host:
-        sent = total(source.counters, "source.board", "datagrams_sent")
-        joined = total(node.counters, "receive.port", "super_packets") > 0
-        counted = total(node.counters, "receive.port", "kernel_dropped")
-        dropped = dropped_datagrams(counted, sent - received, joined=joined)
         own = received - foreign - sum(n for _, n in malformed(node.counters))
-        yield node.row("datagrams", "sent by the boards' system", sent, [("came", own), ("dropped here", dropped)])
+        yield sent_row(node, source, own, foreign)
     yield node.row("datagrams", "that came", received, [("in the name of a board", named), *malformed(node.counters)])
 
 

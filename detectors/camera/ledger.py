@@ -12,6 +12,7 @@ from typing import Any
 from anello.identity import CAUSES, COUNTED, ORDERED, Came, Made, Matched, matched, size
 from anello.ledger import (
     NEVER_SEEN,
+    TAKEN_FOR_STRANGERS,
     UNEXPLAINED,
     Counters,
     Ledger,
@@ -22,6 +23,7 @@ from anello.ledger import (
     dropped_datagrams,
     possible_causes,
     publish_rows,
+    taken_for_strangers,
 )  # fmt: skip
 
 MAX_SHOWN_BOARDS = 5
@@ -377,9 +379,14 @@ class _Whole:
         return dropped_datagrams(self._ports("kernel_dropped"), gone, joined=self._ports("super_packets") > 0)
 
     @cached_property
+    def _taken_for_strangers(self) -> int:
+        gone = self._sent("datagrams_sent") - self._received - self._kernel_dropped
+        return taken_for_strangers(gone, self._all_groups("strangers") - self._mistaken)
+
+    @cached_property
     def _unexplained(self) -> int:
-        """Datagrams that the front ends' system took, and that neither came nor were dropped here."""
-        return self._sent("datagrams_sent") - self._received - self._kernel_dropped
+        """Datagrams that the front ends' system took, and that neither came nor were dropped or refused here."""
+        return self._sent("datagrams_sent") - self._received - self._kernel_dropped - self._taken_for_strangers
 
     @property
     def _n_of_others(self) -> int:
@@ -397,7 +404,7 @@ class _Whole:
         """In words: counted causes that can have taken them, and what no counter explains."""
         counted = [
             ("dropped by the kernel", self._kernel_dropped if self._source else self._ports("kernel_dropped")),
-            ("counted as a stranger's", self._mistaken), ("malformed", self._rubbish),
+            (TAKEN_FOR_STRANGERS, self._mistaken + self._taken_for_strangers), ("malformed", self._rubbish),
             ("of another run", self._all_groups("fragments_other_run")),
             ("of a wrong board", self._all_groups("fragments_wrong_board")),
             ("of a wrong size", self._all_groups("fragments_wrong_size")),
@@ -419,6 +426,8 @@ class _Whole:
         """By datagram. More may come than was sent where others send to the ports too."""
         sent, rest, problem = self._sent("datagrams_sent"), self._unexplained, ""
         parts = [("received", self._received), ("dropped by the kernel", self._kernel_dropped)]
+        if self._taken_for_strangers:
+            parts.append((TAKEN_FOR_STRANGERS, self._taken_for_strangers))
         if rest < 0:
             problem = "" if -rest <= self._n_of_others else f"{-rest} more came than the front ends sent"
             return self._row("datagrams", "sent, and received from others", sent - rest, parts, problem)

@@ -9,7 +9,7 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from anello.identity import CAUSES, ORDERED, Came, Made, Ranges, common, matched, ranges_of, size, united, without
-from anello.ledger import Counters, Ledger, Loss, Part, Reader, Row, dropped_datagrams, total
+from anello.ledger import Counters, Ledger, Loss, Part, Reader, Row, sent_row, total
 from anello.verdict import DROP_POLICIES, Flaw, Word, incomplete_flaws, source_flaws
 
 from .config import Km3netConfig
@@ -119,13 +119,10 @@ def _datagram_rows(node: Reader, source: Reader | None, doms: list[DomLedger], o
         yield source.row("datagrams", "made by the boards", n_made, parts)
     received = total(node.counters, "receive.port", "datagrams")
     if source and one_host:
-        sent = total(source.counters, "source.board", "datagrams_sent")
-        joined = total(node.counters, "receive.port", "super_packets") > 0
-        dropped = dropped_datagrams(total(node.counters, "receive.port", "kernel_dropped"), sent - received,
-                                    joined=joined)  # fmt: skip
-        foreign = losses(node.counters)
-        own = received - sum(n for words, n in foreign.items() if words.startswith("malformed") or "strangers" in words)
-        yield node.row("datagrams", "sent by the boards' system", sent, [("came", own), ("dropped here", dropped)])
+        others = losses(node.counters)
+        strangers = others.get(FATES["strangers"], 0)
+        spoilt = sum(n for words, n in others.items() if words.startswith("malformed"))
+        yield sent_row(node, source, received - strangers - spoilt, strangers)
     verdicts = node.counters.get("build.verdict", {})
     malformed: list[Part] = [(f"malformed: {name}", n) for name, n in verdicts.items() if name != "ok"]
     named = total(node.counters, "build.board", "datagrams")

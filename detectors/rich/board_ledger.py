@@ -14,6 +14,7 @@ from typing import Any
 from anello.identity import CAUSES, COUNTED, ORDERED, Came, Made, Matched, ends_of_epochs, matched, size
 from anello.ledger import (
     NEVER_SEEN,
+    TAKEN_FOR_STRANGERS,
     UNEXPLAINED,
     Loss,
     Part,
@@ -22,6 +23,7 @@ from anello.ledger import (
     dropped_datagrams,
     losses_by_now,
     possible_causes,
+    taken_for_strangers,
 )
 
 NEVER_CAME = "never came"
@@ -147,9 +149,14 @@ class BoardView:
         return dropped_datagrams(self.got("kernel_dropped"), gone, joined=self.got("super_packets") > 0)
 
     @cached_property
+    def taken_for_strangers(self) -> int:
+        gone = self.sent("datagrams_sent") - self.received - self.kernel_dropped
+        return taken_for_strangers(gone, self.got("strangers") - self.got("mistaken_strangers"))
+
+    @cached_property
     def unexplained(self) -> int:
-        """Datagrams that the front end's system took, and that neither came nor were dropped here."""
-        return self.sent("datagrams_sent") - self.received - self.kernel_dropped
+        """Datagrams that the front end's system took, and that neither came nor were dropped or refused here."""
+        return self.sent("datagrams_sent") - self.received - self.kernel_dropped - self.taken_for_strangers
 
     @property
     def misses_a_marker(self) -> bool:
@@ -176,7 +183,8 @@ class BoardView:
         most = MAX_EVENTS if self.by_events else 1  # numbers in a datagram
         counted = [
             ("dropped by the kernel", most * self.kernel_dropped),
-            ("counted as a stranger's", most * self.got("mistaken_strangers")), ("malformed", most * self.rubbish),
+            (TAKEN_FOR_STRANGERS, most * (self.got("mistaken_strangers") + self.taken_for_strangers)),
+            ("malformed", most * self.rubbish),
             ("stray", most * self.got("stray_packets")), (CONFLICTING, most * self.got("conflicting_packets")),
         ]  # fmt: skip
         rest = not self.source_reader or self.unexplained > 0
@@ -249,6 +257,8 @@ def _sent_row(view: BoardView) -> Row:
     if rest > 0 and view.one_host:
         problem = f"{rest} datagrams were sent on this host, did not arrive, and were not dropped by the kernel"
     parts = [("received", view.received), ("dropped by the kernel", view.kernel_dropped)]
+    if view.taken_for_strangers:
+        parts.append((TAKEN_FOR_STRANGERS, view.taken_for_strangers))
     if rest < 0:
         problem = "" if -rest <= view.n_of_others else f"{-rest} more came than the front end sent"
         total = view.sent("datagrams_sent") - rest

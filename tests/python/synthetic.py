@@ -36,8 +36,8 @@ def node_counters(n_events: int = 1000) -> CounterDict:
         }  # fmt: skip
         counters[f"receive.board{board}.verdict"] = dict.fromkeys(VERDICTS, 0) | {"ok": packets + 12}
         counters[f"build.board{board}"] = {
-            "fragments_in": n_events, "fragments_late": 0, "fragments_duplicate": 0, "missing": 0, "silences": 0,
-            "state": 2,
+            "fragments_in": n_events, "fragments_late": 0, "fragments_ahead": 0, "fragments_duplicate": 0, "missing": 0,
+            "silences": 0, "state": 2,
         }  # fmt: skip
     counters["build"] = {
         "fragments_in": N_BOARDS * n_events, "fragments_merged": N_BOARDS * n_events, "fragments_late": 0,

@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from stalls import PATIENCE_MS
 
 from anello.catalogue.catalogue import Catalogue, of_runs_in
 from anello.control.states import State
@@ -22,7 +23,8 @@ pytestmark = pytest.mark.process
 
 ROOT = Path(__file__).parents[2]
 RICH = ROOT / "detectors/rich/na62-rich.toml"
-SMALL = ["--set", "source.rate_hz=2000", "--set", "run.n_report_events=0", "--set", "run.refresh_ms=50"]
+SMALL = ["--set", "source.rate_hz=2000", "--set", "run.n_report_events=0", "--set", "run.refresh_ms=50",
+         "--set", f"build.timeout_ms={PATIENCE_MS}", "--set", "trigger.deadline_us=0"]  # fmt: skip
 ANELLO = [sys.executable, "-m", "anello"]
 
 

@@ -82,7 +82,8 @@ BALANCED = [
         "overwritten_hits", "markers", "announced_packets", "announced_fragments", "announced_hits",
         "strangers", "disowned_packets", "disowned_fragments", "disowned_hits")),
     ("receive.board2.verdict", "wrong_length"),
-    *(("build.board2", name) for name in ("fragments_in", "missing")),
+    *(("build.board2", name) for name in (
+        "fragments_in", "missing", "fragments_late", "fragments_ahead", "fragments_duplicate")),
     *(("build", name) for name in (
         "fragments_in", "fragments_merged", "fragments_late", "fragments_ahead", "hits_ahead", "fragments_duplicate",
         "hits_in", "hits_merged",
@@ -266,3 +267,20 @@ def test_a_lost_last_marker_excuses_nothing(node: CounterDict, source: CounterDi
         ledger = build_ledger(node, source, one_host=True)
         assert any("4 packets were sent on this host and never came" in problem for problem in ledger.problems)
         assert [loss.n for loss in ledger.losses] == [4]
+
+
+def test_a_front_end_that_is_taken_for_a_stranger_is_lost_and_no_fault_of_the_ledger(
+    node: CounterDict, source: CounterDict
+) -> None:
+    """As where receive.sources has another address than the board's."""
+    received = node["receive.board1"]
+    lose_packets(node, 7)
+    received["datagrams"] += 7
+    received["strangers"] += 7
+    ledger = build_ledger(node, source, one_host=True)
+    assert ledger.problems == []
+    assert dict(made_row(ledger).parts)["counted as a stranger's"] == 7
+    assert [(loss.n, loss.words, loss.ordered) for loss in ledger.losses] == [(7, "counted as a stranger's", False)]
+    received["datagrams"] -= 1
+    received["strangers"] -= 1
+    assert build_ledger(node, source, one_host=True).problems, "one of them nobody has seen"

@@ -37,10 +37,11 @@ COMMAND = re.compile(r"^(\s*)(anello (?:[^#\n\\>|&;]|\\\n)+)", re.M)  # to the c
 INLINE = re.compile(r"`(anello (?!\.\.\.)[^`]+)`")
 RUNS = re.compile(r"--(?:report-dir|in|out) (build/[\w-]+)")
 TIMEOUT_S = 300
-# What a run waits for a board: a busy machine stops its simulated boards for longer than a real one ever is late.
+# What a run waits for a board, since a busy machine stops its simulated boards for longer than a real one ever is late;
+# and that its trigger has no deadline, which such a machine would not keep.
 PATIENCE = {
-    "anello run detectors/rich/na62-rich.toml": "build.timeout_ms",
-    "anello run detectors/camera/cta-camera.toml": "camera_build.timeout_ms",
+    "anello run detectors/rich/na62-rich.toml": ("build.timeout_ms=500", "trigger.deadline_us=0"),
+    "anello run detectors/camera/cta-camera.toml": ("camera_build.timeout_ms=500",),
 }
 
 
@@ -179,9 +180,8 @@ def shell_code(block: Block) -> str:
 
 def _as_run(command: str, added: str) -> str:
     more = ["--overwrite" if "--report-dir" in command or "--out " in command else "", added]
-    more += [
-        f"--set {key}=500" for run, key in PATIENCE.items() if command.startswith(run) and key not in command + added
-    ]
+    patient = (one for run, settings in PATIENCE.items() if command.startswith(run) for one in settings)
+    more += [f"--set {one}" for one in patient if one.partition("=")[0] not in command + added]
     return " ".join((command.rstrip(), *filter(None, more), "")) if any(more) else command
 
 

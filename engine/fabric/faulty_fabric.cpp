@@ -72,7 +72,7 @@ FaultyFabric::FaultyFabric(const FaultConfig& faults, const FabricConfig& config
       timer_(make_timer_descriptor()),
       epoll_(make_epoll()) {
     if (inner_->reliable() && (faults.loss > 0 || faults.duplicate > 0) && !faults.break_promises)
-        throw ConfigError("fabric.faults.loss", "must be 0, and fabric.duplicate too, with a reliable transport",
+        throw ConfigError("fabric.faults.loss", "must be 0, and fabric.faults.duplicate too, with a reliable transport",
                           fmt::format("{} and {}", faults.loss, faults.duplicate),
                           "Choose udp, or say that promises shall be broken");
     free_.reserve(slots_.size());

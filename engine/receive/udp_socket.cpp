@@ -16,6 +16,7 @@
 #include <utility>
 
 #include "core/errors.hpp"
+#include "receive/backend.hpp"
 #include "receive/busy_poll.hpp"
 
 namespace anello::receive {

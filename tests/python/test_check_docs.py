@@ -77,8 +77,10 @@ def test_runs_wait_longer_for_boards_unless_the_page_says_how_long() -> None:
     page = f"```sh\n{run}\n{run} --set build.timeout_ms=5\nanello rings hits.csv\n```\n"
     (block,) = check.blocks(page)
     assert check.shell_code(block).splitlines() == [
-        f"{run} --set build.timeout_ms=500 ", f"{run} --set build.timeout_ms=5", "anello rings hits.csv",
-    ]  # fmt: skip
+        f"{run} --set build.timeout_ms=500 --set trigger.deadline_us=0 ",
+        f"{run} --set build.timeout_ms=5 --set trigger.deadline_us=0 ",
+        "anello rings hits.csv",
+    ]
 
 
 @pytest.mark.process

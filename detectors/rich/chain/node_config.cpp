@@ -5,6 +5,7 @@
 
 #include "core/keys.hpp"
 #include "pipeline/thread_keys.hpp"
+#include "rich/decide/decision_writer.hpp"
 
 namespace anello::rich {
 namespace {

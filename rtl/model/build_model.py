@@ -23,9 +23,13 @@ from verilated import verilator_environment
 RTL = pathlib.Path(__file__).resolve().parent.parent
 ROOT = RTL.parent
 BUILD = ROOT / "build" / "rtl"
+# All that a unit of several files may need, though the programs need little of it.
 LIBRARIES = ["detectors/rich/libanello_rich.a"] + [
-    f"engine/{name}/libanello_{name}.a" for name in ("events", "source", "receive", "wire", "memory", "core")
-]
+    f"engine/{name}/libanello_{name}.a"
+    for name in ("simulate", "pipeline", "exchange", "fabric", "events", "source", "receive", "publish", "stream",
+                 "store", "wire", "memory", "core")
+]  # fmt: skip
+SYSTEM = ["fmt", "hwloc", "pcap", "uring", "zmq", "sodium", "ucp", "ucs", "hdf5_serial", "zstd", "pthread", "rt", "dl"]
 VERILATED = "-fPIC"  # of all that Verilator writes: the same objects are of programs and of the shared library
 
 
@@ -149,9 +153,10 @@ def build(program: pathlib.Path, parameters: dict[str, int], top: str = "data_pa
         # Functions of the standard library come from there, never from some member of Anello's libraries that holds a
         # copy, too: it would drag in all that it needs, up to HDF5.
         before, after = map(str, [*objects, "-lstdc++"]), map(str, libraries)
+        grouped = ["-Wl,--start-group", *after, "-Wl,--end-group"]
         runtime = [cuda_runtime()] if cuda_runtime() else []
-        system = ["-lfmt", "-lhwloc", "-lpcap", "-luring", "-lpthread", "-lrt", "-ldl"]
-        subprocess.run(["g++", "-o", str(binary), *before, *after, *runtime, *system], check=True)
+        system = [f"-l{name}" for name in SYSTEM]
+        subprocess.run(["g++", "-o", str(binary), *before, *grouped, *runtime, *system], check=True)
     return binary
 
 

@@ -35,7 +35,8 @@ def load(path: Path | None, settings: Sequence[str] = (), values: Mapping[str, A
     try:
         config = config_of(chain).model_validate(values)
     except ValidationError as error:
-        errors += in_users_words(error, values, chain)
+        told = {one.field for one in errors}
+        errors += [one for one in in_users_words(error, values, chain) if one.field not in told]
     if errors:
         raise ConfigError.of_all(_with_places(errors, path, text, dict(given)))
     return _behind_its_chain(config, path) if chain == BEHIND_A_CHAIN else config

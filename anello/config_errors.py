@@ -18,7 +18,6 @@ from anello.section import EntryError
 MOST_BITS = 256  # of a number that a message repeats
 TABLE = re.compile(r"\s*\[([^\[\]]+)\]")
 ASSIGNMENT = re.compile(r"\s*([\w.-]+)\s*=")
-EXTRA = "extra_forbidden"  # of a key that unknown_key() has told already
 
 RULES = {
     "greater_than": "must be above {gt:.12g}",
@@ -68,8 +67,8 @@ def unknown_key(key: str, chain: str) -> ConfigError:
 
 
 def in_users_words(error: ValidationError, values: dict[str, Any], chain: str) -> Iterator[ConfigError]:
-    """Each wrong value by itself; unknown keys are left out."""
-    return (_in_words(details, values, chain) for details in error.errors() if details["type"] != EXTRA)
+    """Each wrong value by itself."""
+    return (_in_words(details, values, chain) for details in error.errors())
 
 
 def _in_words(details: ErrorDetails, values: dict[str, Any], chain: str) -> ConfigError:

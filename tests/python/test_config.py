@@ -454,3 +454,11 @@ def test_all_that_is_wrong_is_told_at_once_with_its_line(tmp_path: Path) -> None
         "build.timeout_ms: must be at least 0.1",
     ]
     assert caught.value.field == "receive.gro"
+
+
+def test_what_is_no_table_is_told_once(tmp_path: Path) -> None:
+    file = tmp_path / "wrong.toml"
+    file.write_text("receive = 3\n")
+    with pytest.raises(ConfigError) as caught:
+        load(file, ["receive.gro=false"])
+    assert str(caught.value).count("must be a table") == 1

@@ -14,10 +14,15 @@ void DomWatch::add_notices(pipeline::Notices& notices) {
         const std::uint64_t n_silences = counters[DomCounter::silences];
         seen_[dom].silence.look(number, n_silences > 0 && builder_.is_silent(dom), n_silences,
                                 builder_.config().max_lag_slices * slice_ns, notices);
-        if (const auto n = counters[DomCounter::strangers]; seen_[dom].strangers.is_due(n))
-            notices.push_back(receive::stranger_words(number, n, builder_.stranger(dom), builder_.source(dom)));
+        seen_[dom].speakers.look(number, counters[DomCounter::strangers], builder_.speakers(dom), notices);
         if (const auto n = counters[DomCounter::ahead]; seen_[dom].ahead.is_due(n))
             notices.push_back(pipeline::ahead_words(number, n));
+        if (const auto n = counters[DomCounter::no_clock]; seen_[dom].no_clock.is_due(n))
+            notices.push_back(
+                fmt::format("board {}: its clock is not valid: {} datagrams so far are not used, as their times mean "
+                            "nothing; look at "
+                            "its White Rabbit link",
+                            number, n));
         if (const auto n = counters[DomCounter::other_run]; seen_[dom].other_run.is_due(n))
             notices.push_back(
                 fmt::format("board {}: {} datagrams so far of another run are not used; reset it", number, n));

@@ -19,7 +19,8 @@ class DomWatch {
   private:
     struct Seen {
         pipeline::SilenceNotice silence;
-        receive::TenfoldNotice strangers, ahead, other_run;
+        receive::SpeakerNotices speakers;
+        receive::TenfoldNotice ahead, other_run, no_clock;
     };
 
     const SliceBuilder& builder_;

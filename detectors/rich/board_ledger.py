@@ -24,10 +24,12 @@ from anello.ledger import (
     losses_by_now,
     possible_causes,
     taken_for_strangers,
+    unheard,
 )
 
 NEVER_CAME = "never came"
 CONFLICTING = "of a number that had come with other content"
+DISOWNED = "of an address that was not the board's"
 SAME_TIME = "of the same time as the one before"  # a repeated packet brings none: it is known by its number
 MAX_EVENTS = 255  # in one packet of mep
 
@@ -76,7 +78,7 @@ class BoardView:
             "fragments", "taken by the builder", self.built("fragments_in"),
             [("merged", merged), ("late", self.built("fragments_late")),
              ("far ahead of the others", self.built("fragments_ahead")),
-             (SAME_TIME, self.built("fragments_duplicate"))],
+             (SAME_TIME, self.built("fragments_duplicate")), (DISOWNED, self.built("fragments_disowned"))],
         )  # fmt: skip
 
     def sent(self, name: str) -> int:
@@ -218,6 +220,8 @@ class BoardView:
         withheld = self.withheld if self.source_reader else {}
         rest = possible_causes(gaps, counted, NEVER_CAME, rest=False)
         yield from losses_by_now(self.level, self.board, gaps, withheld, rest)
+        heard = self.got("packets") + self.got("dropped_packets") + self.got("markers")
+        yield from unheard(self.board, heard, self.got("strangers"))
 
 
 # --- Rows ---------------------------------------------------------------------------------------------------------

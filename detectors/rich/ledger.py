@@ -5,7 +5,7 @@ from collections.abc import Iterator
 
 from anello.ledger import Counters, Ledger, Loss, Reader, Row, publish_rows
 
-from .board_ledger import SAME_TIME, BoardView, Sequences, intake_rows
+from .board_ledger import DISOWNED, SAME_TIME, BoardView, Sequences, intake_rows
 from .card_ledger import CardView, boards_of, card_rows, has_merged
 
 
@@ -87,13 +87,15 @@ def _event_rows(node: Reader, boards: list[int]) -> Iterator[Row]:
     yield node.row(
         "fragments", "taken by the builder", built("fragments_in"),
         [("merged", built("fragments_merged")), ("late", built("fragments_late")),
-         ("far ahead of the others", built("fragments_ahead")), (SAME_TIME, built("fragments_duplicate"))],
+         ("far ahead of the others", built("fragments_ahead")), (SAME_TIME, built("fragments_duplicate")),
+         (DISOWNED, built("fragments_disowned"))],
     )  # fmt: skip
     yield node.row(
         "hits", "taken by the builder", built("hits_in"),
         [("in events", built("hits_merged")), ("of late fragments", built("hits_late")),
          ("of fragments far ahead", built("hits_ahead")),
-         ("of duplicate fragments", built("hits_duplicate")), ("beyond a batch", built("hits_truncated")),
+         ("of duplicate fragments", built("hits_duplicate")), (DISOWNED, built("hits_disowned")),
+         ("beyond a batch", built("hits_truncated")),
          ("of rejected events", built("hits_rejected"))],
     )  # fmt: skip
     yield from _built_rows(node, boards)

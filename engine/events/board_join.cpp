@@ -47,7 +47,7 @@ std::size_t BoardJoin::do_work() noexcept {
     const Nanoseconds now_ns = clock_.monotonic_ns();
     make_room();
     std::size_t work = take_input();
-    if (!try_make_way()) return work;
+    if (!try_make_way() || (begins_anew_ && !begin_anew())) return work;
     if (!in_burst_) begin_burst();
     if (in_burst_) {
         work += join(now_ns);
@@ -78,7 +78,7 @@ void BoardJoin::advance(std::uint32_t board) noexcept {
 /// The stream's head, if it is trusted: near, or not after one that was trusted. The others may have overtaken one in
 /// doubt.
 void BoardJoin::show_head(std::uint32_t board) noexcept {
-    if ((doubted_ & bit(board)) != 0) streams_[board].drop_before(late_before(board));
+    if ((doubted_ & bit(board)) != 0) streams_[board].drop_before(late_limit(board));
     const FineTime head = streams_[board].head_time();
     const bool is_near = has_believed_ && (head <= believed_ || head - believed_ <= far_fine_);
     const bool was_trusted = heads_[board] != no_fragment && head <= heads_[board];
@@ -138,6 +138,10 @@ void BoardJoin::take(std::uint32_t board, const receive::Completion& completion)
     counters_.add(BuildCounter::fragments_in, completion.n_fragments);
     counters_.add(BuildCounter::hits_in, completion.n_hits);
     board_counters_[board].add(BoardCounter::fragments_in, completion.n_fragments);
+    if (completion.reason == receive::CloseReason::disowned) {
+        disown(board);
+        return source_.give_back(board, completion.buffer);
+    }
     if (completion.burst_origin_ns != origins_[board].wall_ns) note_origin(board, completion);
     if (is_gone(completion.burst_id) && !(in_burst_ && completion.burst_id == burst_id_))
         streams_[board].drop(completion);
@@ -145,6 +149,34 @@ void BoardJoin::take(std::uint32_t board, const receive::Completion& completion)
         join_burst(board, completion);
     else
         streams_[board].queue(completion);
+}
+
+/// What came in the board's name until now came from elsewhere. What is left of it is dropped; and a burst that fewer
+/// than half of the boards would have begun is not gone, or begins anew.
+void BoardJoin::disown(std::uint32_t board) noexcept {
+    const BoardMask others = ~bit(board);
+    streams_[board].disown();
+    origins_[board] = {};
+    for (GoneBurst& gone : gone_bursts_) {
+        gone.boards &= others;
+        if (!are_half(gone.boards)) gone.boards = 0;
+    }
+    if (!in_burst_) return;
+    begins_anew_ = begins_anew_ || (are_half(in_burst_now_) && !are_half(in_burst_now_ & others));
+    in_burst_now_ &= others;
+    gave_data_ &= others;
+    ended_ &= others;
+    burst_origin_ns_ = choose_burst_origin();
+    show_head(board);
+}
+
+/// Boards whose data is here are asked again where they are. False: not now.
+bool BoardJoin::begin_anew() noexcept {
+    if (!try_begin_anew()) return false;
+    begins_anew_ = has_believed_ = false;
+    heads_.fill(no_fragment);
+    for (std::uint32_t board = 0; board < n_boards_; ++board) show_head(board);
+    return true;
 }
 
 void BoardJoin::note_origin(std::uint32_t board, const receive::Completion& completion) noexcept {
@@ -164,6 +196,7 @@ Nanoseconds BoardJoin::choose_burst_origin() const noexcept {
 
 void BoardJoin::join_burst(std::uint32_t board, const receive::Completion& completion) noexcept {
     const bool was_silent = (silent_ & bit(board)) != 0;
+    in_burst_now_ |= bit(board);
     if (completion.n_fragments > 0) {
         gave_data_ |= bit(board);
         silent_ &= ~bit(board);
@@ -173,7 +206,7 @@ void BoardJoin::join_burst(std::uint32_t board, const receive::Completion& compl
         ended_ |= bit(board);
         set_state(board, BoardState::ended);
     }
-    streams_[board].add(completion, last_ticks_, late_before(board));
+    streams_[board].add(completion, last_ticks_, late_limit(board));
     show_head(board);
     if (!was_silent || (doubted_ & bit(board)) == 0) return;
     silent_ |= bit(board);  // such data does not bring it back
@@ -219,8 +252,8 @@ Nanoseconds BoardJoin::read_until_ns() const noexcept {
 }
 
 bool BoardJoin::is_gone(std::uint32_t burst_id) const noexcept {
-    const auto end = gone_bursts_.begin() + static_cast<std::ptrdiff_t>(std::min(n_gone_bursts_, gone_bursts_.size()));
-    return std::find(gone_bursts_.begin(), end, burst_id) != end;
+    return std::ranges::any_of(gone_bursts_,
+                               [&](const GoneBurst& gone) { return gone.boards != 0 && gone.id == burst_id; });
 }
 
 /// The nearest after the last one that half of the boards wait with, else that with most. A damaged burst number, or
@@ -248,10 +281,6 @@ std::uint32_t BoardJoin::n_boards_with(std::uint32_t burst_id) const noexcept {
         n += found ? 1 : 0;
     }
     return n;
-}
-
-bool BoardJoin::half_has_ended() const noexcept {
-    return is_half(static_cast<std::uint32_t>(std::popcount(ended_)));
 }
 
 /// Half of the boards wait with one and the same other burst.
@@ -315,7 +344,7 @@ bool BoardJoin::begin_burst() noexcept {
     ended_ = 0;
     // A board that gave nothing in the whole last burst is not waited for until it does.
     silent_ &= ~gave_data_;
-    gave_data_ = 0;
+    gave_data_ = in_burst_now_ = 0;
     has_believed_ = false;
     half_ended_since_ns_.reset();
     for (std::uint32_t board = 0; board < n_boards_; ++board) {
@@ -323,6 +352,7 @@ bool BoardJoin::begin_burst() noexcept {
         show_head(board);
         const bool has_data = streams_[board].head_time() != no_fragment;
         if (!has_data && (ended_ & bit(board)) == 0) continue;
+        in_burst_now_ |= bit(board);
         gave_data_ |= has_data ? bit(board) : 0;
         silent_ &= ~bit(board);
         set_state(board, (ended_ & bit(board)) != 0 ? BoardState::ended : BoardState::live);
@@ -337,8 +367,8 @@ bool BoardJoin::end_burst() noexcept {
         streams_[static_cast<std::uint32_t>(std::countr_zero(left))].drop_ahead();
     doubted_ = 0;
     counters_.add(BuildCounter::bursts_out);
-    gone_bursts_[n_gone_bursts_++ % gone_bursts_.size()] = burst_id_;
-    in_burst_ = false;
+    gone_bursts_[n_gone_bursts_++ % gone_bursts_.size()] = {burst_id_, in_burst_now_};
+    in_burst_ = begins_anew_ = false;
     return true;
 }
 
@@ -382,17 +412,21 @@ BoardJoin::BoardStatus BoardJoin::status(std::uint32_t board) const noexcept {
 void BoardJoin::collect_dropped() noexcept {
     for (std::uint32_t board = 0; board < n_boards_; ++board) {
         Dropped& dropped = streams_[board].dropped();
-        if ((dropped.ahead | dropped.late | dropped.duplicates | dropped.unsorted_blocks) == 0) continue;
-        counters_.add(BuildCounter::fragments_ahead, dropped.ahead);
-        counters_.add(BuildCounter::hits_ahead, dropped.ahead_hits);
-        board_counters_[board].add(BoardCounter::fragments_ahead, dropped.ahead);
-        counters_.add(BuildCounter::fragments_late, dropped.late);
-        counters_.add(BuildCounter::hits_late, dropped.late_hits);
-        counters_.add(BuildCounter::fragments_duplicate, dropped.duplicates);
-        counters_.add(BuildCounter::hits_duplicate, dropped.duplicate_hits);
-        counters_.add(BuildCounter::blocks_unsorted, dropped.unsorted_blocks);
-        board_counters_[board].add(BoardCounter::fragments_late, dropped.late);
-        board_counters_[board].add(BoardCounter::fragments_duplicate, dropped.duplicates);
+        const std::uint64_t n_fragments = dropped.ahead.n_fragments + dropped.late.n_fragments +
+                                          dropped.duplicates.n_fragments + dropped.disowned.n_fragments;
+        if ((n_fragments | dropped.unsorted_blocks) == 0) continue;
+        const auto note = [&](const Dropped::Amount& amount, BuildCounter fragments, BuildCounter hits,
+                              BoardCounter of_board) {
+            counters_.add(fragments, amount.n_fragments);
+            counters_.add(hits, amount.n_hits);
+            board_counters_[board].add(of_board, amount.n_fragments);
+        };
+        using enum BuildCounter;
+        note(dropped.ahead, fragments_ahead, hits_ahead, BoardCounter::fragments_ahead);
+        note(dropped.late, fragments_late, hits_late, BoardCounter::fragments_late);
+        note(dropped.duplicates, fragments_duplicate, hits_duplicate, BoardCounter::fragments_duplicate);
+        note(dropped.disowned, fragments_disowned, hits_disowned, BoardCounter::fragments_disowned);
+        counters_.add(blocks_unsorted, dropped.unsorted_blocks);
         dropped = {};
     }
 }

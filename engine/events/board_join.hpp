@@ -3,6 +3,7 @@
 
 #include <array>
 #include <atomic>
+#include <bit>
 #include <cstddef>
 #include <cstdint>
 #include <optional>
@@ -73,6 +74,12 @@ class BoardJoin {
     /// Takes heads while no board is waited for (waited_for()). Returns how far it came.
     virtual std::size_t join(Nanoseconds now_ns) noexcept = 0;
     virtual void begin_joining() noexcept {}
+    /// What began the burst was not the boards': times before those joined so far are no longer late. False: not now,
+    /// the same is asked again before anything else is joined.
+    virtual bool try_begin_anew() noexcept {
+        begin_joining();
+        return true;
+    }
     /// The burst is over: hands on the rest of it. False: not now, the same is asked again.
     virtual bool try_end_joining() noexcept = 0;
     /// The end of each step; `work`: what it has done.
@@ -111,9 +118,16 @@ class BoardJoin {
     std::size_t take_input() noexcept;
     void take(std::uint32_t board, const receive::Completion& completion) noexcept;
     void join_burst(std::uint32_t board, const receive::Completion& completion) noexcept;
+    void disown(std::uint32_t board) noexcept;
+    bool begin_anew() noexcept;
+    /// What the burst has come to counts no more as soon as it is to begin anew.
+    std::uint64_t late_limit(std::uint32_t board) const noexcept { return begins_anew_ ? 0 : late_before(board); }
     bool is_gone(std::uint32_t burst_id) const noexcept;
 
     bool is_half(std::uint32_t n_boards) const noexcept { return 2 * n_boards >= n_boards_; }
+    bool are_half(BoardMask boards) const noexcept {
+        return is_half(static_cast<std::uint32_t>(std::popcount(boards)));
+    }
     void show_head(std::uint32_t board) noexcept;
     void show_doubted_heads() noexcept;
     bool believe_heads() noexcept;
@@ -121,7 +135,7 @@ class BoardJoin {
     std::uint32_t n_boards_at(FineTime head) const noexcept;
     std::uint32_t n_boards_with(std::uint32_t burst_id) const noexcept;
     bool half_waits() const noexcept;
-    bool half_has_ended() const noexcept;
+    bool half_has_ended() const noexcept { return are_half(ended_); }
     void leave_stuck_burst() noexcept;
     void make_room() noexcept;
 
@@ -159,8 +173,14 @@ class BoardJoin {
     FineTime far_fine_;                         ///< farther ahead than this needs half of the boards
     FineTime believed_ = 0;                     ///< of what was joined last, when has_believed_
     bool has_believed_ = false;
-    BoardMask gave_data_ = 0;                     ///< boards with fragments in this burst
-    std::array<std::uint32_t, 4> gone_bursts_{};  ///< the last bursts handed on
+    BoardMask gave_data_ = 0;     ///< boards with fragments in this burst
+    BoardMask in_burst_now_ = 0;  ///< boards with blocks of this burst, without those whose source was not the board
+    bool begins_anew_ = false;    ///< half of the boards were in this burst, and are no longer
+    struct GoneBurst {
+        std::uint32_t id = 0;
+        BoardMask boards = 0;  ///< that were in it; none: not gone
+    };
+    std::array<GoneBurst, 4> gone_bursts_{};  ///< the last bursts handed on
     std::size_t n_gone_bursts_ = 0;
     std::atomic<bool> finishing_{false};
     std::atomic<bool> drained_{false};

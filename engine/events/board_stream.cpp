@@ -55,31 +55,35 @@ void BoardStream::drop_before(std::uint64_t ticks) noexcept {
     settle();
 }
 
-void BoardStream::drop_ahead() noexcept {
+void BoardStream::drop_current(Dropped::Amount& amount) noexcept {
     save_cursor();
     for (Block* block = earliest(); block != nullptr; block = earliest()) {
-        do {
-            ++dropped_.ahead;
-            dropped_.ahead_hits += n_hits_at(*block, block->position);
-        } while (step(*block));
+        do drop_fragment(*block, amount);
+        while (step(*block));
     }
     settle();
 }
 
-bool BoardStream::drop_oldest_waiting() noexcept {
+/// The oldest of those blocks; false when there is none.
+bool BoardStream::drop_waiting(Dropped::Amount& amount) noexcept {
     const auto end = blocks_.begin() + n_blocks_;
     const auto oldest = std::find_if(blocks_.begin(), end, [](const Block* block) { return !block->active; });
     if (oldest == end) return false;
-    dropped_.late += (*oldest)->completion.n_fragments;
-    dropped_.late_hits += (*oldest)->completion.n_hits;
+    amount.n_fragments += (*oldest)->completion.n_fragments;
+    amount.n_hits += (*oldest)->completion.n_hits;
     --n_waiting_;
     retire(**oldest);
     return true;
 }
 
+void BoardStream::drop_fragment(const Block& block, Dropped::Amount& amount) const noexcept {
+    ++amount.n_fragments;
+    amount.n_hits += n_hits_at(block, block.position);
+}
+
 void BoardStream::drop(const receive::Completion& completion) noexcept {
-    dropped_.late += completion.n_fragments;
-    dropped_.late_hits += completion.n_hits;
+    dropped_.late.n_fragments += completion.n_fragments;
+    dropped_.late.n_hits += completion.n_hits;
     source_.give_back(board_, completion.buffer);
 }
 
@@ -165,8 +169,7 @@ void BoardStream::retire(Block& block) noexcept {
 void BoardStream::drop_late(Block& block, std::uint64_t late_before_ticks) noexcept {
     bool more = true;
     while (more && ticks_of(block.next_time) < late_before_ticks) {
-        ++dropped_.late;
-        dropped_.late_hits += n_hits_at(block, block.position);
+        drop_fragment(block, dropped_.late);
         more = step(block);
     }
 }
@@ -225,8 +228,7 @@ FineTime BoardStream::settle() noexcept {
             load_cursor(*block);
             return head_time_;
         }
-        ++dropped_.duplicates;
-        dropped_.duplicate_hits += n_hits_at(*block, block->position);
+        drop_fragment(*block, dropped_.duplicates);
         step(*block);
     }
     current_ = nullptr;

@@ -20,8 +20,11 @@ struct Fragment {
 
 /// Fragments of one board that were dropped; the merger moves them into its counters.
 struct Dropped {
-    std::uint64_t ahead = 0, ahead_hits = 0, late = 0, late_hits = 0, duplicates = 0, duplicate_hits = 0,
-                  unsorted_blocks = 0;
+    struct Amount {
+        std::uint64_t n_fragments = 0, n_hits = 0;
+    };
+    Amount ahead, late, duplicates, disowned;
+    std::uint64_t unsorted_blocks = 0;
 };
 
 /// One board's full blocks, seen as one stream of fragments in the order of time. Blocks may be unsorted and may
@@ -42,9 +45,15 @@ class BoardStream {
     /// Drops what lies before the tick as late.
     void drop_before(std::uint64_t ticks) noexcept;
     /// Drops what is left of the current burst as too far ahead.
-    void drop_ahead() noexcept;
+    void drop_ahead() noexcept { drop_current(dropped_.ahead); }
     /// Drops the oldest block that waits for another burst as late; false when none does.
-    bool drop_oldest_waiting() noexcept;
+    bool drop_oldest_waiting() noexcept { return drop_waiting(dropped_.late); }
+    /// Drops all that is here: it is not the board's.
+    void disown() noexcept {
+        while (drop_waiting(dropped_.disowned)) {
+        }
+        drop_current(dropped_.disowned);
+    }
     /// Drops a whole block as late.
     void drop(const receive::Completion& completion) noexcept;
 
@@ -126,6 +135,9 @@ class BoardStream {
     static std::uint32_t n_hits_at(const Block& block, std::uint32_t position) noexcept;
     bool step(Block& block) noexcept;
     void retire(Block& block) noexcept;
+    void drop_current(Dropped::Amount& amount) noexcept;
+    bool drop_waiting(Dropped::Amount& amount) noexcept;
+    void drop_fragment(const Block& block, Dropped::Amount& amount) const noexcept;
     void drop_late(Block& block, std::uint64_t late_before_ticks) noexcept;
     void save_cursor() noexcept;
     void load_cursor(Block& block) noexcept;

@@ -7,8 +7,10 @@
 #include "core/counters.hpp"
 
 /// The builder's lines of the ledger. Once all input is merged:
-///   fragments_in = fragments_merged + fragments_late + fragments_duplicate + fragments_ahead
-///   hits_in      = hits_merged + hits_late + hits_duplicate + hits_ahead + hits_truncated + hits_rejected
+///   fragments_in = fragments_merged + fragments_late + fragments_duplicate + fragments_ahead +
+///                 fragments_disowned
+///   hits_in      = hits_merged + hits_late + hits_duplicate + hits_ahead + hits_disowned + hits_truncated +
+///                 hits_rejected
 ///   events_built = events_complete + events_incomplete;  events_out = events_built - events_rejected
 namespace anello::events {
 
@@ -37,6 +39,8 @@ enum class BuildCounter : std::uint8_t {
     stalls_no_buffer,
     fragments_ahead,
     hits_ahead,
+    fragments_disowned,
+    hits_disowned,
     count
 };
 
@@ -48,6 +52,7 @@ enum class BoardCounter : std::uint8_t {
     silences,
     state,
     fragments_ahead,
+    fragments_disowned,
     count
 };
 
@@ -59,7 +64,7 @@ enum class BoardState : std::uint8_t { live, silent, ended };
 namespace anello {
 
 template <>
-inline constexpr std::array<CounterLabel, 24> counter_labels<events::BuildCounter>{{
+inline constexpr std::array<CounterLabel, 26> counter_labels<events::BuildCounter>{{
     {"blocks_in", "full blocks taken from the receive stage", Place::informative},
     {"fragments_in", "fragments in those blocks", Place::fragments},
     {"fragments_merged", "fragments that became part of an event (rejected events included)", Place::fragments},
@@ -85,10 +90,12 @@ inline constexpr std::array<CounterLabel, 24> counter_labels<events::BuildCounte
     {"fragments_ahead", "fragments dropped because fewer than half of the boards came as far as their time",
      Place::fragments},
     {"hits_ahead", "hits of fragments ahead", Place::hits},
+    {"fragments_disowned", "fragments dropped because another address proved to be their board's", Place::fragments},
+    {"hits_disowned", "hits of disowned fragments", Place::hits},
 }};
 
 template <>
-inline constexpr std::array<CounterLabel, 7> counter_labels<events::BoardCounter>{{
+inline constexpr std::array<CounterLabel, 8> counter_labels<events::BoardCounter>{{
     {"fragments_in", "fragments of this board", Place::fragments},
     {"fragments_late", "fragments of this board whose event or burst had gone", Place::fragments},
     {"fragments_duplicate", "fragments of this board lost because it had given the same time before", Place::fragments},
@@ -96,6 +103,8 @@ inline constexpr std::array<CounterLabel, 7> counter_labels<events::BoardCounter
     {"silences", "times that the others went on without this board", Place::informative},
     {"state", "0 live, 1 silent, 2 its burst has ended", Place::verdict, gauge},
     {"fragments_ahead", "fragments of this board dropped because fewer than half of the boards came as far",
+     Place::fragments},
+    {"fragments_disowned", "fragments in this board's name, dropped because another address proved to be the board's",
      Place::fragments},
 }};
 

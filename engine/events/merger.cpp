@@ -29,6 +29,13 @@ bool Merger::try_end_joining() noexcept {
     return true;
 }
 
+/// For who takes the events, the burst that the boards did not begin is over.
+bool Merger::try_begin_anew() noexcept {
+    if (!try_end_joining()) return false;
+    begin_joining();
+    return true;
+}
+
 void Merger::end_step(Nanoseconds now_ns, std::size_t work) noexcept {
     const bool is_due = now_ns - writer_.first_event_ns() >= config_.batch_time_ns;
     if (writer_.n_events() > 0 && (is_due || (config_.close_when_idle && work == 0))) writer_.close(false);

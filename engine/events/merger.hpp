@@ -29,6 +29,7 @@ class Merger final : public BoardJoin {
     bool try_make_way() noexcept override { return writer_.flush(); }
     std::size_t join(Nanoseconds now_ns) noexcept override;
     void begin_joining() noexcept override { has_last_ = false; }
+    bool try_begin_anew() noexcept override;
     bool try_end_joining() noexcept override;
     void end_step(Nanoseconds now_ns, std::size_t work) noexcept override;
     std::uint64_t late_before(std::uint32_t board) const noexcept override;

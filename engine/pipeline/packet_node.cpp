@@ -23,7 +23,7 @@ PacketNode::PacketNode(const PacketNodeConfig& config, receive::ParsePacket pars
       intake_(receive::make_backend(config.backend, clock, &page_), packets_, config.backend.batch_datagrams, clock,
               page_),
       came_to_used_(page_.add_leg("came_to_used")),
-      strangers_(config.n_boards),
+      speakers_(config.n_boards),
       runner_(clock, threads) {
     runner_.tell_in(page_);
     runner_.add({{stage()}, config.threads, config.wait});
@@ -67,8 +67,8 @@ void PacketNode::Packets::finish() noexcept {
 void PacketNode::add_notices(Notices& notices) {
     intake_.add_notices(notices);
     for (std::uint32_t board = 0; board < books_.n_boards(); ++board)
-        if (const auto n = books_.counters(board)[receive::PacketCounter::strangers]; strangers_[board].is_due(n))
-            notices.push_back(receive::stranger_words(board, n, books_.stranger(board), books_.source(board)));
+        speakers_[board].look(board, books_.counters(board)[receive::PacketCounter::strangers], books_.speakers(board),
+                              notices);
 }
 
 }  // namespace anello::pipeline

@@ -99,7 +99,7 @@ class PacketNode {
     Packets packets_{*this};
     DatagramIntake intake_;
     LatencyLeg& came_to_used_;                       ///< in the page
-    std::vector<receive::TenfoldNotice> strangers_;  // by board
+    std::vector<receive::SpeakerNotices> speakers_;  // by board
     std::unique_ptr<MachineProbe> probe_;
     Runner runner_;  ///< last: its threads end before what they work on
 };

@@ -33,9 +33,7 @@ class BoardSource {
         return heard;
     }
 
-    // Any thread.
-    SourceAddress source() const noexcept { return binding_.source(); }
-    SourceAddress stranger() const noexcept { return watch_.stranger(); }
+    Speakers speakers() const noexcept { return Speakers::of(binding_, watch_); }  ///< Any thread.
 
   private:
     SourceBinding binding_;

@@ -43,7 +43,8 @@ struct FragmentColumns {
 std::size_t block_bytes(const BlockShape& shape) noexcept;
 FragmentColumns columns_of(std::span<std::byte> buffer, const BlockShape& shape) noexcept;
 
-enum class CloseReason : std::uint8_t { size, gathering_time, end_of_burst, stop };
+/// disowned: no block, but word that what the stream gave before came from another source than the board.
+enum class CloseReason : std::uint8_t { size, gathering_time, disowned, end_of_burst, stop };
 
 /// A full buffer, handed to the builder by value through a ring. The builder gives `buffer` back to the stream's
 /// PersistentBuffers when it has taken what it needs.

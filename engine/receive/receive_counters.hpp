@@ -49,6 +49,7 @@ enum class ReceiveCounter : std::uint8_t {
     blocks_by_gathering_time,
     blocks_by_end_of_burst,
     blocks_by_stop,
+    blocks_by_take_over,
     markers,
     repeated_markers,
     bursts_ended,
@@ -73,7 +74,7 @@ enum class ReceiveCounter : std::uint8_t {
 namespace anello {
 
 template <>
-inline constexpr std::array<CounterLabel, 41> counter_labels<receive::ReceiveCounter>{{
+inline constexpr std::array<CounterLabel, 42> counter_labels<receive::ReceiveCounter>{{
     {"datagrams", "datagrams that the backend delivered", Place::packets},
     {"bytes", "their UDP payload", Place::informative, in_bytes},
     {"kernel_dropped", "datagrams that the system dropped at the socket (with GRO a super-packet may count as one)",
@@ -104,10 +105,13 @@ inline constexpr std::array<CounterLabel, 41> counter_labels<receive::ReceiveCou
     {"blocks_by_gathering_time", "blocks handed on by gathering time, or to keep bursts apart", Place::informative},
     {"blocks_by_end_of_burst", "blocks handed on at the end of a burst, also empty ones", Place::informative},
     {"blocks_by_stop", "blocks handed on when the receiver stopped", Place::informative},
+    {"blocks_by_take_over", "empty blocks that told the builder that another address proved to be the board's",
+     Place::informative},
     {"markers", "valid start-of-burst and end-of-burst packets", Place::packets},
     {"repeated_markers", "markers that said again what was known", Place::informative},
     {"bursts_ended", "ends of burst told to the builder, each once", Place::fragments},
-    {"lost_end_notices", "ends of burst never told, because the builder gave no buffer back for too many bursts",
+    {"lost_end_notices",
+     "ends of burst and take-overs never told, as the builder gave no buffer back for too many bursts",
      Place::informative},
     {"announced_packets", "data packets that the source says it sent", Place::packets},
     {"announced_fragments", "fragments that the source says it sent", Place::fragments},

@@ -4,10 +4,10 @@
 #include <algorithm>
 #include <atomic>
 #include <cstdint>
-#include <string>
 #include <utility>
 
 #include "core/clock.hpp"
+#include "core/notice.hpp"
 #include "receive/source_address.hpp"
 
 /// Which source may speak for a board: docs/decisions/0012-who-speaks-for-a-board.md has the rules and the reasons.
@@ -68,25 +68,29 @@ class SourceWatch {
 
     /// After a change of source: how many datagrams of the new source had been counted as a stranger's. Returned
     /// once.
-    std::uint64_t take_mistaken(SourceAddress source) noexcept {
-        return source.value() == stranger_.load(std::memory_order_relaxed) ? std::exchange(n_of_stranger_, 0) : 0;
-    }
+    std::uint64_t take_mistaken() noexcept { return std::exchange(n_mistaken_, 0); }
 
     /// Any thread: where the last stranger's datagram came from.
     SourceAddress stranger() const noexcept {
         return SourceAddress::of_value(stranger_.load(std::memory_order_relaxed));  // alone says all
+    }
+    /// Any thread: which address the board was taken over from last.
+    SourceAddress disowned() const noexcept {
+        return SourceAddress::of_value(disowned_.load(std::memory_order_relaxed));  // alone says all
     }
 
   private:
     bool is_expected(SourceAddress source) const noexcept;
     static bool is_back(const SourceBinding& binding, SourceAddress source, Nanoseconds heard_ago_ns) noexcept;
     void note_stranger(SourceAddress source) noexcept;
+    void note_bound(SourceAddress source) noexcept;
     bool wins_trial(std::uint32_t n_heard, SourceAddress source) noexcept;
 
     SourceAddress expected_, challenger_;
     std::uint32_t n_challenges_ = 0;
-    std::atomic<std::uint64_t> stranger_{0};
+    std::atomic<std::uint64_t> stranger_{0}, disowned_{0};
     std::uint64_t n_of_stranger_ = 0;  ///< one after the other
+    std::uint64_t n_mistaken_ = 0;
 };
 
 /// Tells the operator of a count that should be 0: when it is not, and again when it is ten times as high.
@@ -102,6 +106,23 @@ class TenfoldNotice {
     std::uint64_t next_ = 1;
 };
 
-std::string stranger_words(std::uint32_t board, std::uint64_t n_strangers, SourceAddress stranger, SourceAddress bound);
+/// Who has spoken for a board.
+struct Speakers {
+    SourceAddress bound, stranger, disowned;
+
+    static Speakers of(const SourceBinding& binding, const SourceWatch& watch) noexcept {
+        return {binding.source(), watch.stranger(), watch.disowned()};
+    }
+};
+
+/// Tells the operator who else speaks for a board, and who did before it.
+class SpeakerNotices {
+  public:
+    void look(std::uint32_t board, std::uint64_t n_strangers, const Speakers& speakers, Notices& notices);
+
+  private:
+    TenfoldNotice strangers_;
+    SourceAddress disowned_;
+};
 
 }  // namespace anello::receive

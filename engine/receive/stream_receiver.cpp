@@ -17,6 +17,8 @@ ReceiveCounter counter_of(CloseReason reason) noexcept {
             return ReceiveCounter::blocks_by_gathering_time;
         case CloseReason::end_of_burst:
             return ReceiveCounter::blocks_by_end_of_burst;
+        case CloseReason::disowned:
+            return ReceiveCounter::blocks_by_take_over;
         case CloseReason::stop:
             break;
     }
@@ -70,7 +72,7 @@ bool StreamReceiver::is_strangers(SourceAddress source, bool is_right) noexcept 
     if (judgement == SourceWatch::Judgement::stranger) return true;
     if (binding_.source() == before) return false;  // malformed, and no source has spoken yet
     if (!(before == SourceAddress{})) counters_.stream.add(ReceiveCounter::source_changes);
-    counters_.stream.add(ReceiveCounter::mistaken_strangers, watch_.take_mistaken(source));
+    counters_.stream.add(ReceiveCounter::mistaken_strangers, watch_.take_mistaken());
     judgement == SourceWatch::Judgement::taken_over ? disown() : remember_account();
     return false;
 }
@@ -83,8 +85,8 @@ void StreamReceiver::remember_account() noexcept {
                       .n_hits = counters_.stream[ReceiveCounter::hits]};
 }
 
-/// The source so far was not the board: its sequence and its totals mean nothing. Fragments already placed cannot be
-/// revoked; its bursts are followed as they come.
+/// The source so far was not the board: its sequence and its totals mean nothing. The builder drops what it has not
+/// used yet, and is no longer bound by bursts that the source had begun and ended.
 void StreamReceiver::disown() noexcept {
     using enum ReceiveCounter;
     const Account& before = before_source_;
@@ -96,6 +98,8 @@ void StreamReceiver::disown() noexcept {
     announcements_ = before.announcements;
     sent_ = sent_before_restart_ = {};
     bursts_.forget();
+    if (has_packets()) close_block(CloseReason::gathering_time, block_burst_id_);
+    tell_end({block_burst_id_, CloseReason::disowned});
     remember_account();
 }
 
@@ -331,7 +335,8 @@ void StreamReceiver::open_block(std::uint32_t buffer) noexcept {
 }
 
 /// Policy overwrite_oldest: takes back the oldest block that the builder has not taken. If it told an end of burst,
-/// that is told again later: possibly behind blocks of the next burst.
+/// that is told again later: possibly behind blocks of the next burst. That a source was not the board is not told
+/// again: behind the board's own blocks it would be said of them.
 bool StreamReceiver::reclaim_oldest() noexcept {
     Completion oldest;
     if (config_.full_policy != FullPolicy::overwrite_oldest || !out_.completions().try_withdraw_oldest(oldest))
@@ -341,7 +346,8 @@ bool StreamReceiver::reclaim_oldest() noexcept {
     counters_.stream.add(ReceiveCounter::overwritten_hits, oldest.n_hits);
     open_block(oldest.buffer);
     const EndNotice told{oldest.burst_id, oldest.reason};
-    if (oldest.reason >= CloseReason::end_of_burst && !waiting_ends_.try_add(told))
+    const bool tells_end = oldest.reason >= CloseReason::end_of_burst;
+    if (oldest.reason == CloseReason::disowned || (tells_end && !waiting_ends_.try_add(told)))
         counters_.stream.add(ReceiveCounter::lost_end_notices);
     return true;
 }

@@ -65,8 +65,7 @@ class StreamReceiver {
         return config_.full_policy != FullPolicy::wait || out_.buffers().n_free() * 4 > out_.buffers().n_buffers();
     }
 
-    SourceAddress source() const noexcept { return binding_.source(); }    ///< Any thread: what it is bound to.
-    SourceAddress stranger() const noexcept { return watch_.stranger(); }  ///< Any thread: the last stranger.
+    Speakers speakers() const noexcept { return Speakers::of(binding_, watch_); }  ///< Any thread.
     /// Which packets never came, for the ledger. Call it when the thread has ended.
     const SequenceLog& close_sequence_log() noexcept {
         sequence_.close_log();

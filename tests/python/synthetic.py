@@ -36,12 +36,12 @@ def node_counters(n_events: int = 1000) -> CounterDict:
         }  # fmt: skip
         counters[f"receive.board{board}.verdict"] = dict.fromkeys(VERDICTS, 0) | {"ok": packets + 12}
         counters[f"build.board{board}"] = {
-            "fragments_in": n_events, "fragments_late": 0, "fragments_ahead": 0, "fragments_duplicate": 0, "missing": 0,
-            "silences": 0, "state": 2,
+            "fragments_in": n_events, "fragments_late": 0, "fragments_ahead": 0, "fragments_duplicate": 0,
+            "fragments_disowned": 0, "missing": 0, "silences": 0, "state": 2,
         }  # fmt: skip
     counters["build"] = {
         "fragments_in": N_BOARDS * n_events, "fragments_merged": N_BOARDS * n_events, "fragments_late": 0,
-        "fragments_ahead": 0, "hits_ahead": 0, "fragments_duplicate": 0,
+        "fragments_ahead": 0, "hits_ahead": 0, "fragments_duplicate": 0, "fragments_disowned": 0, "hits_disowned": 0,
         "hits_in": N_BOARDS * hits, "hits_merged": N_BOARDS * hits, "hits_late": 0,
         "hits_duplicate": 0, "hits_truncated": 0, "hits_rejected": 0, "events_built": n_events,
         "events_complete": n_events, "events_incomplete": 0, "events_rejected": 0, "events_out": n_events,

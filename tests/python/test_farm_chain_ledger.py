@@ -81,7 +81,8 @@ BALANCED = {
     ("rich", 1): {
         "receive.board2": ("datagrams", "packets", "fragments", "hits", "markers", "announced_packets"),
         "source.board2": ("packets", "fragments", "datagrams_sent"), "build.board2": ("fragments_in",),
-        "build": ("fragments_in", "fragments_merged", "fragments_late", "fragments_ahead", "fragments_duplicate"),
+        "build": ("fragments_in", "fragments_merged", "fragments_late", "fragments_ahead", "fragments_duplicate",
+                  "fragments_disowned"),
         "framer": ("mfps", "fragments", *NOT_FRAMED),
     },
     ("rich", 2): {

@@ -83,10 +83,10 @@ BALANCED = [
         "strangers", "disowned_packets", "disowned_fragments", "disowned_hits")),
     ("receive.board2.verdict", "wrong_length"),
     *(("build.board2", name) for name in (
-        "fragments_in", "missing", "fragments_late", "fragments_ahead", "fragments_duplicate")),
+        "fragments_in", "missing", "fragments_late", "fragments_ahead", "fragments_duplicate", "fragments_disowned")),
     *(("build", name) for name in (
         "fragments_in", "fragments_merged", "fragments_late", "fragments_ahead", "hits_ahead", "fragments_duplicate",
-        "hits_in", "hits_merged",
+        "fragments_disowned", "hits_disowned", "hits_in", "hits_merged",
         "hits_late", "hits_duplicate", "hits_truncated", "hits_rejected", "events_built", "events_complete",
         "events_incomplete", "events_rejected")),
     *(("trigger", name) for name in (

@@ -41,10 +41,9 @@ void CameraWatch::add_board_notices(const CameraBuilder& builder, pipeline::Noti
         if (!status.is_slow && seen.slow && !silent)
             lines.push_back({fmt::format("board {} is in time again", board), Severity::info});
         seen.slow = status.is_slow;
-        const auto n_strangers = builder.board_counters(board)[CameraBoardCounter::strangers];
-        if (seen.strangers.is_due(n_strangers))
-            lines.push_back(
-                receive::stranger_words(board, n_strangers, builder.stranger(board), builder.source(board)));
+        const auto& counters = builder.board_counters(board);
+        const auto n_mistaken = counters[CameraBoardCounter::mistaken_strangers];  // first: they were strangers before
+        seen.speakers.look(board, counters[CameraBoardCounter::strangers] - n_mistaken, builder.speakers(board), lines);
         if (const auto n = builder.board_counters(board)[CameraBoardCounter::conflicting]; seen.conflicting.is_due(n))
             lines.push_back(fmt::format(
                 "board {}: {} fragments so far of event numbers that it had sent before, of another time or content: "

@@ -26,7 +26,8 @@ class CameraWatch {
         pipeline::SilenceNotice silence;
         pipeline::AddedNotice dropped;
         bool slow = false;
-        receive::TenfoldNotice strangers, conflicting;
+        receive::SpeakerNotices speakers;
+        receive::TenfoldNotice conflicting;
         std::uint64_t n_outvoted = 0;  ///< when it was last told
     };
 

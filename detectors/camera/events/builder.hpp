@@ -90,11 +90,9 @@ class CameraBuilder {
     /// Any thread.
     const CameraBuilderConfig& config() const noexcept { return config_; }
     CameraBoardStatus status(std::uint32_t board) const noexcept;
-    receive::SourceAddress source(std::uint32_t board) const noexcept {  ///< The source that the board is bound to.
-        return boards_[board - config_.boards.first].source.source();
-    }
-    receive::SourceAddress stranger(std::uint32_t board) const noexcept {  ///< Who else spoke in its name last.
-        return histories_[board - config_.boards.first].source_watch.stranger();
+    receive::Speakers speakers(std::uint32_t board) const noexcept {
+        const std::uint32_t index = board - config_.boards.first;
+        return receive::Speakers::of(boards_[index].source, histories_[index].source_watch);
     }
     const CameraIntakeChoice& choice() const noexcept { return choice_; }
     CameraIntakeChoice& choice() noexcept { return choice_; }  ///< of the building thread

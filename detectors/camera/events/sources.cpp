@@ -30,8 +30,7 @@ bool CameraBuilder::judge_source(std::uint32_t board_index, receive::SourceAddre
     const auto judgement = history.source_watch.judge(board.source, source, true, heard_ago_ns);
     if (judgement == stranger) return true;
     if (was_bound) board_counters_[board_index].add(CameraBoardCounter::source_changes);
-    board_counters_[board_index].add(CameraBoardCounter::mistaken_strangers,
-                                     history.source_watch.take_mistaken(source));
+    board_counters_[board_index].add(CameraBoardCounter::mistaken_strangers, history.source_watch.take_mistaken());
     if (judgement == taken_over) disown(board_index);
     tell_tracker(board_index);
     history.sequence_before_source = history.sequence;

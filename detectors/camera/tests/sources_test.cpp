@@ -35,8 +35,8 @@ TEST(CameraSources, ABoardThatUsesAnothersNameIsNotUsed) {
     EXPECT_EQ(rig.value(2, CameraBoardCounter::strangers), 401U);
     EXPECT_EQ(rig.value(events_complete), 1500U);
     EXPECT_EQ(rig.value(fragments_duplicate), 0U);
-    EXPECT_EQ(rig.builder.stranger(2), address_of(1));
-    EXPECT_EQ(rig.builder.source(2), address_of(2));
+    EXPECT_EQ(rig.builder.speakers(2).stranger, address_of(1));
+    EXPECT_EQ(rig.builder.speakers(2).bound, address_of(2));
     expect_sums(rig.builder);
 }
 

@@ -156,8 +156,8 @@ void RichBoards::add_loss_notices(std::uint32_t i, pipeline::Notices& notices) {
             "its name, or it began anew",
             board(i), n));
     const receive::StreamReceiver& stream = lane_of(i).receiver->stream(i - lane_of(i).first_board);
-    if (const auto n = counters[ReceiveCounter::strangers]; seen_[i].strangers.is_due(n))
-        notices.push_back(receive::stranger_words(board(i), n, stream.stranger(), stream.source()));
+    const auto n_mistaken = counters[ReceiveCounter::mistaken_strangers];  // first: they were strangers before
+    seen_[i].speakers.look(board(i), counters[ReceiveCounter::strangers] - n_mistaken, stream.speakers(), notices);
 }
 
 void RichBoards::add_states(const events::BoardJoin& join, pipeline::States& states) const {

@@ -39,7 +39,8 @@ class RichBoards {
         pipeline::SilenceNotice silence;
         pipeline::AddedNotice kernel_dropped, refused, dropped_packets;
         std::uint64_t n_by_kernel = 0;
-        receive::TenfoldNotice strangers, ahead, same_time, conflicting;
+        receive::SpeakerNotices speakers;
+        receive::TenfoldNotice ahead, same_time, conflicting;
     };
 
     /// Neighbouring boards that one thread receives.

@@ -2,6 +2,8 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <algorithm>
+
 #include "unit/events/merger_rig.hpp"
 
 namespace anello::events::test {
@@ -254,6 +256,84 @@ TEST(MergerBursts, CanBeDrainedWithoutAnyInput) {
     MergerRig rig(three_boards());
     EXPECT_TRUE(rig.finish());
     EXPECT_EQ(rig.completions.size(), 0U);
+}
+
+MergerConfig four_boards() {
+    MergerConfig config = three_boards();
+    config.n_boards = 4;
+    return config;
+}
+
+/// As after a short run of another program in the name of half of the boards, before they begin.
+TEST(MergerBursts, ABurstThatOnlyStrangersBeganIsNotGone) {
+    MergerRig rig(four_boards());
+    for (const std::uint32_t board : {2U, 3U}) {
+        rig.source.give(board, Fragments{{100}, {200}});
+        rig.source.end(board);
+    }
+    rig.pass(4 * rig.config.timeout_ns);
+    ASSERT_EQ(rig.value(BuildCounter::bursts_out), 1U);
+    for (const std::uint32_t board : {2U, 3U}) rig.source.disown(board);
+    rig.work();
+    for (std::uint32_t board = 0; board < 4; ++board) {
+        rig.source.give(board, Fragments{{100}, {300}});
+        rig.source.end(board);
+    }
+    ASSERT_TRUE(rig.finish());
+    EXPECT_EQ(rig.value(BuildCounter::events_complete), 2U);
+    EXPECT_EQ(rig.value(BuildCounter::fragments_late), 0U);
+    rig.expect_balance();
+}
+
+TEST(MergerBursts, OneStrangerOfThreeBoardsLeavesABurstGone) {
+    MergerRig rig(three_boards());
+    for (std::uint32_t board = 0; board < 3; ++board) rig.source.end(board);
+    rig.work();
+    rig.source.disown(2);
+    rig.source.give(1, Fragments{{300}});
+    ASSERT_TRUE(rig.finish());
+    EXPECT_EQ(rig.value(BuildCounter::fragments_late), 1U);
+    rig.expect_balance();
+}
+
+TEST(MergerBursts, TimesThatOnlyStrangersToldMakeNothingLate) {
+    MergerRig rig(four_boards());
+    for (const std::uint32_t board : {2U, 3U}) rig.source.give(board, Fragments{{5'000'000}});
+    rig.pass(2 * rig.config.timeout_ns);
+    ASSERT_EQ(rig.value(BuildCounter::events_incomplete), 1U);
+    for (const std::uint32_t board : {2U, 3U}) rig.source.disown(board);
+    rig.work();
+    for (std::uint32_t board = 0; board < 4; ++board) {
+        rig.source.give(board, Fragments{{100}, {300}});
+        rig.source.end(board);
+    }
+    ASSERT_TRUE(rig.finish());
+    EXPECT_EQ(rig.value(BuildCounter::events_complete), 2U);
+    EXPECT_EQ(rig.value(BuildCounter::fragments_late), 0U);
+    EXPECT_EQ(std::ranges::count_if(rig.completions, &BatchCompletion::end_of_burst), 2)
+        << "what strangers began is over for who takes the events";
+    rig.expect_balance();
+}
+
+TEST(MergerBursts, WhatIsLeftOfADisownedSourceIsDropped) {
+    MergerRig rig(four_boards());
+    for (const std::uint32_t board : {0U, 1U}) rig.source.give(board, Fragments{{100, 0, {1}}});
+    rig.work();
+    rig.source.give(2, Fragments{{100, 0, {2, 3}}, {200, 0, {4}}});  // of the burst
+    rig.source.give(2, Fragments{{100, 0, {5, 6, 7}}}, 9);           // waits
+    rig.work();
+    rig.source.disown(2);
+    rig.work();
+    EXPECT_EQ(rig.value(BuildCounter::fragments_disowned), 3U);
+    EXPECT_EQ(rig.value(BuildCounter::hits_disowned), 6U);
+    EXPECT_EQ(rig.merger.board_counters(2)[BoardCounter::fragments_disowned], 3U);
+    rig.source.give(2, Fragments{{100, 0, {8}}});
+    rig.source.give(3, Fragments{{100, 0, {9}}});
+    for (std::uint32_t board = 0; board < 4; ++board) rig.source.end(board);
+    ASSERT_TRUE(rig.finish());
+    ASSERT_EQ(rig.events.size(), 1U);
+    EXPECT_THAT(rig.events[0].hit_id, testing::ElementsAre(1, 1, 8, 9));
+    rig.expect_balance();
 }
 
 }  // namespace

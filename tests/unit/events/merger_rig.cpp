@@ -121,10 +121,10 @@ void MergerRig::read_batches() {
 
 void MergerRig::expect_balance() const {
     using enum BuildCounter;
-    EXPECT_EQ(value(fragments_in),
-              value(fragments_merged) + value(fragments_late) + value(fragments_duplicate) + value(fragments_ahead));
+    EXPECT_EQ(value(fragments_in), value(fragments_merged) + value(fragments_late) + value(fragments_duplicate) +
+                                       value(fragments_ahead) + value(fragments_disowned));
     EXPECT_EQ(value(hits_in), value(hits_merged) + value(hits_late) + value(hits_duplicate) + value(hits_ahead) +
-                                  value(hits_truncated) + value(hits_rejected));
+                                  value(hits_disowned) + value(hits_truncated) + value(hits_rejected));
     EXPECT_EQ(value(events_built), value(events_complete) + value(events_incomplete));
     EXPECT_EQ(value(events_out), value(events_built) - value(events_rejected));
     EXPECT_EQ(value(events_out), events.size());

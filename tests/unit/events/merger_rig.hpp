@@ -45,6 +45,10 @@ class TestSource final : public BlockSource {
     void end(std::uint32_t board, std::uint32_t burst_id = 1) {
         give(board, {}, burst_id, receive::CloseReason::end_of_burst);
     }
+    /// What the board gave so far came from elsewhere.
+    void disown(std::uint32_t board, std::uint32_t burst_id = 1) {
+        give(board, {}, burst_id, receive::CloseReason::disowned);
+    }
     std::function<void()> when_taken = [] {};
     Nanoseconds burst_origin_ns = 0;                     ///< of what is given from now on
     bool has_stamps = true;                              ///< of the packets; otherwise their times are unknown

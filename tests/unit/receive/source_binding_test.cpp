@@ -4,6 +4,10 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <algorithm>
+#include <cstring>
+#include <vector>
+
 #include "core/errors.hpp"
 
 namespace anello::receive::source_binding_test {
@@ -40,9 +44,38 @@ TEST(SourceAddress, IsReadAndWritten) {
     EXPECT_EQ(parse_source(""), SourceAddress{});
 }
 
+TEST(SourceAddress, IsReadAndWrittenOfIp6) {
+    const SourceAddress board = parse_source("[2001:db8::5]:4711"), host = parse_source("2001:db8::5"),
+                        other = parse_source("[2001:db8::6]:4711");
+    EXPECT_EQ(to_text(board), "[2001:db8::5]:4711");
+    EXPECT_EQ(board, parse_source("[2001:0db8:0:0::5]:4711"));
+    EXPECT_TRUE(board.is_ip6());
+    EXPECT_EQ(board.port(), 4711);
+    EXPECT_EQ(host.port(), 0);
+    EXPECT_TRUE(board.is_same_host(host));
+    EXPECT_FALSE(board.is_same_host(other));
+    EXPECT_EQ(to_text(parse_source("::1")), "[::1]:0");
+    EXPECT_EQ(parse_source("[::ffff:10.0.0.5]:4711"), neighbour) << "IPv4, as a socket for both writes it";
+    EXPECT_FALSE(neighbour.is_ip6());
+}
+
+/// Strangers from everywhere: names run out, addresses stay apart.
+TEST(SourceAddress, OfManyIp6HostsAreAllDifferent) {
+    std::vector<std::uint64_t> values;
+    for (std::uint32_t i = 1; i <= 5000; ++i) {
+        Ip6Bytes host{};
+        std::memcpy(host.data() + 12, &i, sizeof i);
+        host[0] = std::byte{0xfd};
+        values.push_back(SourceAddress::of_ip6(host, 7).value());
+        EXPECT_THAT(to_text(SourceAddress::of_value(values.back())), testing::EndsWith("]:7"));
+    }
+    std::ranges::sort(values);
+    EXPECT_EQ(std::ranges::adjacent_find(values), values.end());
+}
+
 TEST(SourceAddress, RefusesWhatIsNone) {
     for (const char* text : {"10.0.0", "host", ":4711", "10.0.0.5:", "10.0.0.5:0", "10.0.0.5:65536", "10.0.0.5:47x",
-                             "10.0.0.5:-1", "0.0.0.0", " 10.0.0.5", "::1"})
+                             "10.0.0.5:-1", "0.0.0.0", " 10.0.0.5", "::", "[::1", "[::1]x", "[::1]:0", "::1::2", "[]"})
         try {
             parse_source(text);
             ADD_FAILURE() << text;
@@ -69,6 +102,10 @@ TEST(SourceBinding, OnTrialTheOneThatSendsMoreIsTheBoard) {
     EXPECT_TRUE(board.hears(own));
     EXPECT_EQ(board.last, SourceWatch::Judgement::taken_over);
     EXPECT_EQ(board.binding.source(), own);
+    EXPECT_EQ(board.watch.take_mistaken(), 20U);
+    EXPECT_EQ(board.watch.take_mistaken(), 0U) << "once";
+    EXPECT_EQ(board.watch.stranger(), SourceAddress{}) << "the board is none";
+    EXPECT_EQ(board.watch.disowned(), neighbour);
     for (int i = 0; i < 5000; ++i) {
         EXPECT_TRUE(board.hears(own));
         if (i % 100 == 0) {
@@ -135,10 +172,45 @@ TEST(TenfoldNotice, ComesWithTheFirstAndWithTenTimesAsMany) {
     EXPECT_TRUE(notice.is_due(3));
     EXPECT_FALSE(notice.is_due(29));
     EXPECT_TRUE(notice.is_due(30));
-    EXPECT_THAT(stranger_words(6, 3, neighbour, own),
-                HasSubstr("board 6: datagrams also come from 10.0.0.5:4711 (3 so far)"));
-    EXPECT_THAT(stranger_words(6, 3, neighbour, own), HasSubstr("10.0.0.6:5000"));
-    EXPECT_THAT(stranger_words(6, 3, neighbour, {}), HasSubstr("receive.sources does not name"));
+}
+
+/// What is told of board 6 after the last look.
+std::vector<std::string> told(SpeakerNotices& notices, std::uint64_t n_strangers, const Speakers& speakers) {
+    Notices lines;
+    notices.look(6, n_strangers, speakers, lines);
+    std::vector<std::string> texts;
+    for (const Notice& line : lines) texts.push_back(line.text);
+    return texts;
+}
+
+TEST(SpeakerNotices, NameTheStrangerAndTheBoard) {
+    SpeakerNotices notices;
+    EXPECT_THAT(told(notices, 0, {.bound = own, .stranger = {}, .disowned = {}}), testing::IsEmpty());
+    EXPECT_THAT(
+        told(notices, 3, {.bound = own, .stranger = neighbour, .disowned = {}}),
+        testing::ElementsAre(testing::AllOf(HasSubstr("board 6: datagrams also come from 10.0.0.5:4711 (3 so far)"),
+                                            HasSubstr("10.0.0.6:5000"))));
+    EXPECT_THAT(told(notices, 4, {.bound = own, .stranger = neighbour, .disowned = {}}), testing::IsEmpty());
+}
+
+TEST(SpeakerNotices, SayWhoIsNotNamed) {
+    SpeakerNotices notices;
+    EXPECT_THAT(told(notices, 3, {.bound = {}, .stranger = neighbour, .disowned = {}}),
+                testing::ElementsAre(HasSubstr("receive.sources does not name")));
+}
+
+TEST(SpeakerNotices, TellATakeOverOnceWithBothAddresses) {
+    SpeakerNotices notices;
+    const Speakers after{.bound = own, .stranger = {}, .disowned = neighbour};
+    EXPECT_THAT(told(notices, 0, after), testing::ElementsAre(testing::AllOf(HasSubstr("10.0.0.6:5000 has sent more"),
+                                                                             HasSubstr("10.0.0.5:4711"))));
+    EXPECT_THAT(told(notices, 0, after), testing::IsEmpty());
+}
+
+/// Which address is the board's is read while it changes.
+TEST(SpeakerNotices, NeverCallTheBoardAStrangerToItself) {
+    SpeakerNotices notices;
+    EXPECT_THAT(told(notices, 3, {.bound = own, .stranger = own, .disowned = {}}), testing::IsEmpty());
 }
 
 }  // namespace

@@ -26,8 +26,9 @@ TEST(StreamSources, AnotherBoardThatUsesItsNameIsNotUsed) {
     EXPECT_EQ(rig.n_malformed(), 0U);
     EXPECT_EQ(rig[packets] + rig[dropped_packets], 2030U);
     EXPECT_EQ(rig[lost_sequences], 0U);
-    EXPECT_EQ(rig.receiver->stranger(), neighbour);
-    EXPECT_EQ(rig.receiver->source(), own);
+    EXPECT_EQ(rig.receiver->speakers().stranger, neighbour);
+    EXPECT_EQ(rig.receiver->speakers().bound, own);
+    EXPECT_EQ(rig.receiver->speakers().disowned, SourceAddress{});
     rig.expect_balance();
 }
 
@@ -53,7 +54,26 @@ TEST(StreamSources, WhoSpeaksFirstCostsAsManyPacketsAsItSent) {
     EXPECT_EQ(rig[packets], 20U + 480U);
     EXPECT_EQ(rig[announced_packets], 500U);
     EXPECT_EQ(rig[lost_sequences], 20U);  // what was counted as a stranger's
+    EXPECT_EQ(rig.receiver->speakers().disowned, neighbour);
+    EXPECT_EQ(rig.receiver->speakers().stranger, SourceAddress{}) << "the board is none";
     rig.expect_balance();
+}
+
+TEST(StreamSources, TheBuilderIsToldWhichBlocksWereNotTheBoards) {
+    StreamRig rig;
+    MgpSender board(7), impostor(7);
+    for (int i = 0; i < 3; ++i) rig.send(impostor.data(2), neighbour);
+    for (int i = 0; i < 4; ++i) rig.send(board.data(1), own);
+    rig.receiver->finish();
+    std::vector<CloseReason> reasons;
+    std::vector<std::uint32_t> n_fragments;
+    for (const TakenBlock& taken : rig.take_all()) {
+        reasons.push_back(taken.completion.reason);
+        n_fragments.push_back(taken.completion.n_fragments);
+    }
+    EXPECT_EQ(reasons, (std::vector{CloseReason::gathering_time, CloseReason::disowned, CloseReason::stop}));
+    EXPECT_EQ(n_fragments, (std::vector{6U, 0U, 1U}));
+    EXPECT_EQ(rig[blocks_by_take_over], 1U);
 }
 
 TEST(StreamSources, ARebootedBoardIsHeardFromItsNewPort) {

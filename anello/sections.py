@@ -8,7 +8,7 @@ are handed to the engine under the same names (config_base.Config.flat).
 """
 
 from collections.abc import Mapping, Sequence
-from ipaddress import IPv4Address
+from ipaddress import ip_address
 from typing import TYPE_CHECKING, ClassVar
 
 from pydantic import PrivateAttr, field_validator
@@ -43,9 +43,16 @@ class AlarmsSection(AlarmKeys):
 
 
 def _is_source(text: str) -> bool:
-    host, colon, port = text.partition(":")
+    """Of IPv4 or IPv6: "10.0.0.5", "10.0.0.5:4711", "2001:db8::5", "[2001:db8::5]:4711"."""
+    if text.startswith("["):
+        host, bracket, rest = text[1:].partition("]")
+        colon, port = rest[:1], rest[1:]
+        if not bracket or colon not in ("", ":"):
+            return False
+    else:
+        host, colon, port = text.partition(":") if text.count(":") < 2 else (text, "", "")
     try:
-        return not text or bool(IPv4Address(host) and (not colon or 0 < int(port) <= 65535))
+        return not text or bool(ip_address(host) and (not colon or 0 < int(port) <= 65535))
     except ValueError:
         return False
 
@@ -61,7 +68,7 @@ class ReceiveSectionWithoutPorts(SourcesKeys, BufferRulesKeys, BackendKeys):
     def _known_addresses(cls, sources: list[str]) -> list[str]:
         for index, text in enumerate(sources):
             if not _is_source(text):
-                raise EntryError(index, "must be an IPv4 address, with or without a port, or empty")
+                raise EntryError(index, "must be an IP address, with or without a port, or empty")
         return sources
 
 

@@ -37,12 +37,13 @@ constexpr std::array keys{
                     "doctor` says which of them work on this machine."),
     K::of<&C::interface>("interface", Limits{}.entries(1, 15), "Backends af_xdp and tpacket: the network interface."),
     K::of<&C::address>("host", not_empty,
-                       "Local address to listen on; 0.0.0.0: all; that of a multicast group: it is joined."),
+                       "Local address to listen on; 0.0.0.0: all; ::: all, over IPv4 and IPv6; that of a multicast "
+                       "group: it is joined."),
     K::of<&C::group_interface>("group_interface", Limits{}.entries(0, 15),
                                "Backends socket and io_uring, of a multicast group: the interface that it comes by; "
                                "empty: as the system's routes say. The others join by receive.interface."),
     K::of<&C::group_source>("group_source",
-                            "Of a multicast group: the one host to hear (SSM, IGMPv3); empty: any (ASM)."),
+                            "Of a multicast group: the one host to hear (SSM, IGMPv3 or MLDv2); empty: any (ASM)."),
     K::of<&C::pcap_file>("pcap_file",
                          "Backend pcap: the file to read. Backend nanet: its frames go to the card; empty: "
                          "datagrams of sockets do."),
@@ -124,16 +125,22 @@ void refuse_merged(const BackendConfig& config) {
 
 /// Keys that would have no effect.
 void refuse_group_keys_without_a_group(const BackendConfig& config) {
-    in_addr address{};
-    const bool is_group =
-        inet_pton(AF_INET, config.address.c_str(), &address) == 1 && IN_MULTICAST(ntohl(address.s_addr));
+    const SocketAddress address = parse_address(config.address);
+    const bool is_group = address.family() != AF_UNSPEC && address.is_group();
     const auto check = [&](const char* key, const std::string& value) {
         if (value.empty() || is_group) return;
         throw ConfigError(key, "must be empty where receive.host is no multicast group", value,
-                          "Set receive.host to the group's address, 224.0.0.0 to 239.255.255.255.");
+                          "Set receive.host to the group's address, 224.0.0.0 to 239.255.255.255, or ff00::/8.");
     };
     check("receive.group_interface", config.group_interface);
     check("receive.group_source", config.group_source);
+}
+
+/// Their filters look at the headers of IPv4.
+void refuse_ip6_of_frames(const BackendConfig& config) {
+    if (parse_address(config.address).family() != AF_INET6) return;
+    throw ConfigError("receive.host", "must be an IPv4 address with a backend that takes whole frames", config.address,
+                      "Set receive.backend = \"socket\" or \"io_uring\" for IPv6.");
 }
 
 /// Sends itself a datagram over the loopback. Empty if it arrived.
@@ -190,12 +197,14 @@ std::unique_ptr<Backend> make_backend(const BackendConfig& config, const Clock& 
         case BackendKind::io_uring:
             return make_uring(config);
         case BackendKind::af_xdp:
+            refuse_ip6_of_frames(config);
             return std::make_unique<XdpBackend>(XdpBackendConfig{.interface = config.interface,
                                                                  .address = config.address,
                                                                  .group = {config.interface, config.group_source},
                                                                  .ports = config.ports,
                                                                  .busy_poll_us = config.busy_poll_us});
         case BackendKind::tpacket:
+            refuse_ip6_of_frames(config);
             return std::make_unique<PacketRingBackend>(
                 PacketRingBackendConfig{.interface = config.interface,
                                         .address = config.address,

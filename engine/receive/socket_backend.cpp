@@ -171,7 +171,7 @@ void SocketBackend::prepare(std::span<mmsghdr> headers) noexcept {
     for (mmsghdr& header : headers) {
         header.msg_hdr.msg_controllen = UdpSocket::control_bytes;
         header.msg_hdr.msg_flags = 0;
-        header.msg_hdr.msg_namelen = sizeof(sockaddr_in);
+        header.msg_hdr.msg_namelen = sizeof(SocketAddress);
     }
 }
 

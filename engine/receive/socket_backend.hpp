@@ -83,7 +83,7 @@ class SocketBackend final : public Backend {
     std::vector<std::uint8_t> is_empty_;  ///< by stream: the last look found its end, and all of it was lent
     std::unique_ptr<std::byte[]> slots_, controls_;
     std::vector<iovec> vectors_;
-    std::vector<sockaddr_in> sources_;             ///< by header
+    std::vector<SocketAddress> sources_;           ///< by header
     std::vector<mmsghdr> headers_, headers_into_;  ///< for the slots; for the caller's places
     std::vector<Message> messages_;
     std::size_t n_messages_ = 0, next_message_ = 0;

@@ -46,15 +46,46 @@ std::string remedy_for_bind(int error_number, const UdpSocketConfig& config) {
         case EACCES:
             return "Ports below 1024 need root or CAP_NET_BIND_SERVICE: use a higher port.";
         case EADDRNOTAVAIL:
-            return "No interface of this machine has that address: `ip -4 addr` lists them; 0.0.0.0 means all.";
+            return "No interface of this machine has that address: `ip addr` lists them; 0.0.0.0 or :: means all.";
         default:
             return "Choose another address or port.";
     }
 }
 
+/// An address of one link alone (fe80::, ff02::) says nothing without an interface, which may follow it: "%eth1".
+SocketAddress to_listen_on(const UdpSocketConfig& config) {
+    const std::size_t at = config.address.find('%');
+    SocketAddress address = parse_address(config.address.substr(0, at), config.port);
+    if (address.family() == AF_UNSPEC)
+        throw ConfigError("receive.host", "must be an IP address", config.address,
+                          "Use 0.0.0.0 for all interfaces, or :: for IPv6, too.");
+    if (address.family() != AF_INET6) return address;
+    const std::string& link = at == std::string::npos ? config.group.interface : config.address.substr(at + 1);
+    address.ip6.sin6_scope_id = link.empty() ? 0 : if_nametoindex(link.c_str());
+    return address;
+}
+
 }  // namespace
 
-UdpSocket::UdpSocket(const UdpSocketConfig& config) : descriptor_(socket(AF_INET, SOCK_DGRAM | SOCK_NONBLOCK, 0)) {
+bool SocketAddress::is_group() const noexcept {
+    return family() == AF_INET6 ? IN6_IS_ADDR_MULTICAST(&ip6.sin6_addr) : IN_MULTICAST(ntohl(ip4.sin_addr.s_addr));
+}
+
+SocketAddress parse_address(const std::string& text, std::uint16_t port) {
+    SocketAddress address;
+    address.ip6.sin6_family = AF_UNSPEC;
+    if (inet_pton(AF_INET, text.c_str(), &address.ip4.sin_addr) == 1) {
+        address.ip4.sin_family = AF_INET;
+        address.ip4.sin_port = htons(port);
+    } else if (inet_pton(AF_INET6, text.c_str(), &address.ip6.sin6_addr) == 1) {
+        address.ip6.sin6_family = AF_INET6;
+        address.ip6.sin6_port = htons(port);
+    }
+    return address;
+}
+
+UdpSocket::UdpSocket(const UdpSocketConfig& config)
+    : descriptor_(socket(to_listen_on(config).family(), SOCK_DGRAM | SOCK_NONBLOCK, 0)) {
     if (descriptor_ < 0)
         throw SystemError("cannot open a UDP socket", errno, "Raise the limit of open files: `ulimit -n`.");
     try {
@@ -85,44 +116,42 @@ UdpSocket::UdpSocket(UdpSocket&& other) noexcept
 
 /// Without SO_REUSEADDR or SO_REUSEPORT: a second listener would take datagrams away in silence.
 void UdpSocket::bind_to(const UdpSocketConfig& config) {
-    sockaddr_in address{};
-    address.sin_family = AF_INET;
-    address.sin_port = htons(config.port);
-    if (inet_pton(AF_INET, config.address.c_str(), &address.sin_addr) != 1)
-        throw ConfigError("receive.host", "must be an IPv4 address", config.address, "Use 0.0.0.0 for all interfaces.");
-    socklen_t length = sizeof address;
-    if (bind(descriptor_, reinterpret_cast<const sockaddr*>(&address), length) != 0) {
+    SocketAddress address = to_listen_on(config);
+    if (address.family() == AF_INET6 && config.address == "::")
+        try_set(descriptor_, IPPROTO_IPV6, IPV6_V6ONLY, 0);  // where the system says otherwise
+    socklen_t length = address.length();
+    if (bind(descriptor_, address.get(), length) != 0) {
         const int error_number = errno;
         throw SystemError(fmt::format("cannot listen on UDP {} port {}", config.address, config.port), error_number,
                           remedy_for_bind(error_number, config));
     }
-    getsockname(descriptor_, reinterpret_cast<sockaddr*>(&address), &length);
-    port_ = ntohs(address.sin_port);
-    if (IN_MULTICAST(ntohl(address.sin_addr.s_addr))) join(address, config);
+    getsockname(descriptor_, address.get(), &length);
+    port_ = ntohs(address.family() == AF_INET6 ? address.ip6.sin6_port : address.ip4.sin_port);
+    if (address.is_group()) join(address, config);
 }
 
 /// A group's datagrams come only to hosts that have joined it; bound to its address, the socket takes no others.
-void UdpSocket::join(const sockaddr_in& group, const UdpSocketConfig& config) {
+void UdpSocket::join(const SocketAddress& group, const UdpSocketConfig& config) {
     const GroupConfig& how = config.group;
     const unsigned interface = how.interface.empty() ? 0 : if_nametoindex(how.interface.c_str());
     if (interface == 0 && !how.interface.empty())
         throw ConfigError("receive.group_interface", "must be a network interface of this machine, or empty",
                           how.interface, "`ip link` lists them.");
+    const SocketAddress source = parse_address(how.source);
+    if (!how.source.empty() && source.family() != group.family())
+        throw ConfigError("receive.group_source", "must be an address as the group's is, or empty", how.source,
+                          "Name the host that sends to the group, or leave it empty: any may.");
     group_source_req wanted{};
     wanted.gsr_interface = interface;
-    std::memcpy(&wanted.gsr_group, &group, sizeof group);
-    sockaddr_in source{};
-    source.sin_family = AF_INET;
-    if (!how.source.empty() && inet_pton(AF_INET, how.source.c_str(), &source.sin_addr) != 1)
-        throw ConfigError("receive.group_source", "must be an IPv4 address, or empty", how.source,
-                          "Name the host that sends to the group, or leave it empty: any may.");
-    std::memcpy(&wanted.gsr_source, &source, sizeof source);
+    std::memcpy(&wanted.gsr_group, &group, group.length());
+    std::memcpy(&wanted.gsr_source, &source, source.length());
     group_req any{};
     any.gr_interface = interface;
     any.gr_group = wanted.gsr_group;
+    const int level = group.family() == AF_INET6 ? IPPROTO_IPV6 : IPPROTO_IP;
     const int result = how.source.empty()
-                           ? setsockopt(descriptor_, IPPROTO_IP, MCAST_JOIN_GROUP, &any, sizeof any)
-                           : setsockopt(descriptor_, IPPROTO_IP, MCAST_JOIN_SOURCE_GROUP, &wanted, sizeof wanted);
+                           ? setsockopt(descriptor_, level, MCAST_JOIN_GROUP, &any, sizeof any)
+                           : setsockopt(descriptor_, level, MCAST_JOIN_SOURCE_GROUP, &wanted, sizeof wanted);
     if (result != 0)
         throw SystemError(fmt::format("cannot join the multicast group {}", config.address), errno,
                           "Name the interface that it comes by in receive.group_interface; "

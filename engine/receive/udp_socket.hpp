@@ -6,6 +6,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <cstring>
 #include <span>
 #include <string>
 
@@ -17,11 +18,12 @@ namespace anello::receive {
 /// How a multicast group is joined, where the address to listen on is one.
 struct GroupConfig {
     std::string interface = {};  ///< that its datagrams come by; empty: by the system's routes
-    std::string source = {};     ///< the one host to hear (SSM, IGMPv3); empty: any (ASM)
+    std::string source = {};     ///< the one host to hear (SSM: IGMPv3, MLDv2); empty: any (ASM)
 };
 
 struct UdpSocketConfig {
-    std::string address = "0.0.0.0";  ///< IPv4 address to listen on; of a multicast group: it is joined
+    /// IP address to listen on; of a multicast group: it is joined. "::" takes what comes over IPv4, too.
+    std::string address = "0.0.0.0";
     GroupConfig group = {};
     std::uint16_t port = 0;  ///< 0: the system chooses
     bool gro = true;         ///< ask for super-packets (UDP_GRO)
@@ -39,8 +41,26 @@ struct ReceiveNotes {
     Nanoseconds kernel_ns = 0;  ///< kernel's receive stamp, 0 = none
 };
 
-inline SourceAddress source_of(const sockaddr_in& address) noexcept {
-    return {ntohl(address.sin_addr.s_addr), ntohs(address.sin_port)};
+/// Room for the address that a message came from, of either family.
+union alignas(8) SocketAddress {  // so that in io_uring's slots what follows it is aligned
+    sockaddr_in6 ip6{};
+    sockaddr_in ip4;
+
+    sa_family_t family() const noexcept { return ip6.sin6_family; }  // which begins both
+    socklen_t length() const noexcept { return family() == AF_INET6 ? sizeof ip6 : sizeof ip4; }
+    bool is_group() const noexcept;
+    const sockaddr* get() const noexcept { return reinterpret_cast<const sockaddr*>(this); }
+    sockaddr* get() noexcept { return reinterpret_cast<sockaddr*>(this); }
+};
+
+/// Of an address in text, IPv4 or IPv6; family() is AF_UNSPEC where it is none.
+SocketAddress parse_address(const std::string& text, std::uint16_t port = 0);
+
+inline SourceAddress source_of(const SocketAddress& address) noexcept {
+    if (address.family() != AF_INET6) return {ntohl(address.ip4.sin_addr.s_addr), ntohs(address.ip4.sin_port)};
+    Ip6Bytes host;
+    std::memcpy(host.data(), &address.ip6.sin6_addr, host.size());
+    return SourceAddress::of_ip6(host, ntohs(address.ip6.sin6_port));
 }
 
 /// One non-blocking, bound UDP socket that reports drops and receive stamps with each message.
@@ -76,7 +96,7 @@ class UdpSocket {
 
   private:
     void bind_to(const UdpSocketConfig& config);
-    void join(const sockaddr_in& group, const UdpSocketConfig& config);
+    void join(const SocketAddress& group, const UdpSocketConfig& config);
     void grow_receive_buffer(std::size_t bytes);
     void ask_for_notes(const UdpSocketConfig& config);
     void note_dropped(std::uint32_t system_count) noexcept;

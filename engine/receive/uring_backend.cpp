@@ -20,7 +20,7 @@ namespace {
 
 constexpr std::size_t uring_super_packet_bytes = 65536, cache_line_bytes = 64;
 /// In its slot, before a datagram.
-constexpr std::size_t before_bytes = sizeof(io_uring_recvmsg_out) + sizeof(sockaddr_in) + UdpSocket::control_bytes;
+constexpr std::size_t before_bytes = sizeof(io_uring_recvmsg_out) + sizeof(SocketAddress) + UdpSocket::control_bytes;
 constexpr unsigned completions_per_look = 64;
 // Work is done when the receiving thread asks, never by interrupting it; and the ring says when there is some.
 constexpr unsigned ring_flags = IORING_SETUP_SINGLE_ISSUER | IORING_SETUP_DEFER_TASKRUN | IORING_SETUP_TASKRUN_FLAG |
@@ -118,7 +118,7 @@ UringBackend::UringBackend(const UringBackendConfig& config)
     : config_(config), slot_bytes_(config.gro ? uring_super_packet_bytes : config.max_datagram_bytes), slot_stride_(0) {
     validate(config);
     slot_stride_ = (before_bytes + slot_bytes_ + cache_line_bytes - 1) / cache_line_bytes * cache_line_bytes;
-    shape_.msg_namelen = sizeof(sockaddr_in);
+    shape_.msg_namelen = sizeof(SocketAddress);
     shape_.msg_controllen = UdpSocket::control_bytes;
     const std::size_t n_streams = config.ports.size();
     n_super_packets_.assign(n_streams, 0);
@@ -262,10 +262,10 @@ bool UringBackend::open_next(Stream& stream) noexcept {
         }
         msghdr notes_only{};
         auto* const name = reinterpret_cast<std::byte*>(out + 1);
-        notes_only.msg_control = name + sizeof(sockaddr_in);
+        notes_only.msg_control = name + sizeof(SocketAddress);
         notes_only.msg_controllen = out->controllen;
         const ReceiveNotes notes = stream.socket.read_notes(notes_only);
-        sockaddr_in source{};
+        SocketAddress source;
         std::memcpy(&source, name, std::min<std::size_t>(out->namelen, sizeof source));
         const std::size_t n_bytes =
             std::min<std::size_t>(io_uring_recvmsg_payload_length(out, filled.n_bytes, &shape_), slot_bytes_);

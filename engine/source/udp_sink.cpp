@@ -7,6 +7,7 @@
 
 #include <algorithm>
 #include <cerrno>
+#include <cstddef>
 #include <cstring>
 #include <numeric>
 
@@ -36,6 +37,47 @@ SendResult result_of_errno(int error) noexcept {
     }
 }
 
+/// 0, or what getaddrinfo says.
+int look_up(const std::string& host, int family, sockaddr_storage& address) {
+    addrinfo hints{};
+    hints.ai_family = family;
+    hints.ai_socktype = SOCK_DGRAM;
+    addrinfo* found = nullptr;
+    const int error = getaddrinfo(host.c_str(), nullptr, &hints, &found);
+    if (error != 0) return error;
+    std::memcpy(&address, found->ai_addr, found->ai_addrlen);
+    freeaddrinfo(found);
+    return 0;
+}
+
+[[noreturn]] void refuse(const BoardEndpoint& endpoint, const char* what, int error) {
+    throw ConfigError("host", std::string("must have ") + what, endpoint.host + " (" + gai_strerror(error) + ")",
+                      "Give a name that resolves, or an address such as 127.0.0.1");
+}
+
+/// The port stands at the same place in both families.
+sockaddr_storage resolve_any(const BoardEndpoint& endpoint) {
+    sockaddr_storage address{};
+    if (look_up(endpoint.host, AF_INET, address) != 0)
+        if (const int error = look_up(endpoint.host, AF_INET6, address); error != 0)
+            refuse(endpoint, "an IP address", error);
+    static_assert(offsetof(sockaddr_in, sin_port) == offsetof(sockaddr_in6, sin6_port));
+    reinterpret_cast<sockaddr_in&>(address).sin_port = htons(endpoint.port);
+    return address;
+}
+
+/// As ::ffff:a.b.c.d.
+sockaddr_storage mapped(const sockaddr_storage& address) {
+    const auto& ip4 = reinterpret_cast<const sockaddr_in&>(address);
+    sockaddr_storage made{};
+    auto& ip6 = reinterpret_cast<sockaddr_in6&>(made);
+    ip6.sin6_family = AF_INET6;
+    ip6.sin6_port = ip4.sin_port;
+    ip6.sin6_addr.s6_addr[10] = ip6.sin6_addr.s6_addr[11] = 0xff;
+    std::memcpy(&ip6.sin6_addr.s6_addr[12], &ip4.sin_addr, sizeof ip4.sin_addr);
+    return made;
+}
+
 }  // namespace
 
 Offload parse_offload(const std::string& text) {
@@ -43,17 +85,11 @@ Offload parse_offload(const std::string& text) {
 }
 
 sockaddr_in resolve(const BoardEndpoint& endpoint) {
-    addrinfo hints{};
-    hints.ai_family = AF_INET;
-    hints.ai_socktype = SOCK_DGRAM;
-    addrinfo* found = nullptr;
-    const int error = getaddrinfo(endpoint.host.c_str(), nullptr, &hints, &found);
-    if (error != 0)
-        throw ConfigError("host", "must have an IPv4 address", endpoint.host + " (" + gai_strerror(error) + ")",
-                          "Give a name that resolves, or an address such as 127.0.0.1");
+    sockaddr_storage found{};
+    if (const int error = look_up(endpoint.host, AF_INET, found); error != 0)
+        refuse(endpoint, "an IPv4 address", error);
     sockaddr_in address{};
-    std::memcpy(&address, found->ai_addr, sizeof address);
-    freeaddrinfo(found);
+    std::memcpy(&address, &found, sizeof address);
     address.sin_port = htons(endpoint.port);
     return address;
 }
@@ -63,16 +99,23 @@ UdpSink::UdpSink(std::span<const BoardEndpoint> endpoints, Offload offload) : of
         if (endpoint.port == 0)
             throw ConfigError("ports", "must be 1 to 65535 for a sender", "0",
                               "Give the port that the node listens at");
-        add_destination(resolve(endpoint));
+        add_destination(resolve_any(endpoint));
     }
+    map_to_one_family();
     open_socket();
 }
 
-void UdpSink::add_destination(const sockaddr_in& address) {
+/// One socket sends over both.
+void UdpSink::map_to_one_family() {
+    const auto is_ip6 = [](const sockaddr_storage& address) { return address.ss_family == AF_INET6; };
+    if (std::ranges::none_of(addresses_, is_ip6)) return;
+    for (sockaddr_storage& address : addresses_)
+        if (!is_ip6(address)) address = mapped(address);
+}
+
+void UdpSink::add_destination(const sockaddr_storage& address) {
     std::size_t stream = 0;
-    while (stream < addresses_.size() && (addresses_[stream].sin_addr.s_addr != address.sin_addr.s_addr ||
-                                          addresses_[stream].sin_port != address.sin_port))
-        ++stream;
+    while (stream < addresses_.size() && std::memcmp(&addresses_[stream], &address, sizeof address) != 0) ++stream;
     const bool is_new = stream == addresses_.size();
     destination_.push_back(is_new ? static_cast<std::uint32_t>(place_.size()) : destination_[stream]);
     addresses_.push_back(address);
@@ -80,7 +123,8 @@ void UdpSink::add_destination(const sockaddr_in& address) {
 }
 
 void UdpSink::open_socket() {
-    socket_ = socket(AF_INET, SOCK_DGRAM | SOCK_CLOEXEC, 0);
+    const sa_family_t family = addresses_.empty() ? sa_family_t{AF_INET} : addresses_.front().ss_family;
+    socket_ = socket(family, SOCK_DGRAM | SOCK_CLOEXEC, 0);
     if (socket_ < 0) throw SystemError("cannot open a socket to send from", errno, "Raise the limit of open files");
     // A small buffer only makes the sender wait, so neither failure matters.
     if (setsockopt(socket_, SOL_SOCKET, SO_SNDBUFFORCE, &send_buffer_bytes, sizeof send_buffer_bytes) != 0)
@@ -147,7 +191,8 @@ void UdpSink::fill_message(std::uint32_t message, std::span<const OutgoingDatagr
     msghdr& header = messages_[message].msg_hdr;
     header = {};
     header.msg_name = &addresses_[first.stream];
-    header.msg_namelen = sizeof(sockaddr_in);
+    const bool is_ip6 = addresses_[first.stream].ss_family == AF_INET6;
+    header.msg_namelen = is_ip6 ? sizeof(sockaddr_in6) : sizeof(sockaddr_in);
     header.msg_iov = &pieces_[group.first];
     header.msg_iovlen = group.n_datagrams;
     if (group.n_datagrams == 1) return;

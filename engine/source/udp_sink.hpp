@@ -19,7 +19,7 @@ Offload parse_offload(const std::string& text);  ///< Throws ConfigError.
 /// The address of an endpoint, IPv4. Throws ConfigError when the host has none.
 sockaddr_in resolve(const BoardEndpoint& endpoint);
 
-/// Sends by sendmmsg from one socket.
+/// Sends by sendmmsg from one socket. A host is reached over IPv4 where it has such an address, else over IPv6.
 class UdpSink final : public PacketSink {
   public:
     /// Throws ConfigError, SystemError.
@@ -39,7 +39,8 @@ class UdpSink final : public PacketSink {
         std::array<char, CMSG_SPACE(sizeof(std::uint16_t))> bytes;
     };
 
-    void add_destination(const sockaddr_in& address);
+    void add_destination(const sockaddr_storage& address);
+    void map_to_one_family();
     void open_socket();
     std::uint32_t order_by_destination(std::span<const OutgoingDatagram> datagrams) noexcept;
     std::uint32_t make_groups(std::span<const OutgoingDatagram> datagrams) noexcept;
@@ -50,9 +51,9 @@ class UdpSink final : public PacketSink {
 
     Offload offload_;
     int socket_ = -1;
-    std::vector<sockaddr_in> addresses_;      // by stream
-    std::vector<std::uint32_t> destination_;  // by stream: which of the different addresses
-    std::vector<std::uint32_t> place_;        // by destination: where its next datagram goes in order_
+    std::vector<sockaddr_storage> addresses_;  // by stream, all of one family
+    std::vector<std::uint32_t> destination_;   // by stream: which of the different addresses
+    std::vector<std::uint32_t> place_;         // by destination: where its next datagram goes in order_
     std::array<std::uint32_t, max_batch> order_;
     std::array<Group, max_batch> groups_;
     std::array<iovec, max_batch> pieces_;

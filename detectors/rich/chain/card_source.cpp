@@ -37,7 +37,7 @@ void check_merging(const pipeline::IntakeConfig& intake) {
         require_to_merge(unpacker.format == receive::Format::mgp, "source.format", "must be mgp",
                          name_of(unpacker.format), "The card reads no other. ");
     const bool names_sources =
-        std::ranges::any_of(intake.sources, [](const receive::SourceAddress& source) { return source.host() != 0; });
+        std::ranges::any_of(intake.sources, [](const receive::SourceAddress& source) { return source.has_host(); });
     require_to_merge(!names_sources, "receive.sources", "must name none", "addresses",
                      "The card knows a board by its port and its number in the packets. ");
 }

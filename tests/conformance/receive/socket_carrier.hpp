@@ -7,21 +7,23 @@
 namespace anello::receive::conformance {
 
 /// Sends as it is told, or (GRO) runs of equal size as super-packets, which a loopback carries whole.
-template <typename SocketLike, bool gro>
+template <typename SocketLike, bool gro, bool ip6 = false>
 class SocketCarrier {
   public:
+    static std::string reason_to_skip() { return ip6 ? no_ip6_because() : ""; }
+
     explicit SocketCarrier(std::uint16_t n_streams)
-        : backend_({.address = "127.0.0.1",
+        : backend_({.address = address,
                     .ports = std::vector<std::uint16_t>(n_streams, 0),
                     .gro = gro,
                     .receive_buffer_bytes = 4 << 20}) {
-        for (std::uint16_t i = 0; i < n_streams; ++i) senders_.emplace_back(backend_.port(i));
+        for (std::uint16_t i = 0; i < n_streams; ++i) senders_.emplace_back(backend_.port(i), address);
         runs_.resize(n_streams);
     }
     void send(std::uint16_t stream, std::span<const std::byte> datagram) {
         Run& run = runs_[stream];
         const bool joins = gro && !run.datagrams.empty() && datagram.size() == run.segment_bytes &&
-                           run.datagrams.size() / run.segment_bytes < 40 && run.segment_bytes <= 1472;
+                           run.datagrams.size() / run.segment_bytes < 40 && run.segment_bytes <= (ip6 ? 1452 : 1472);
         if (!joins) flush(stream);
         run.datagrams.insert(run.datagrams.end(), datagram.begin(), datagram.end());
         run.segment_bytes = datagram.size();
@@ -35,6 +37,15 @@ class SocketCarrier {
     }
 
   private:
+    static constexpr const char* address = ip6 ? "::1" : "127.0.0.1";
+    static std::string no_ip6_because() {
+        try {
+            UdpSocket({.address = "::1", .receive_buffer_bytes = 4096});
+            return "";
+        } catch (const std::exception& error) {
+            return error.what();
+        }
+    }
     struct Run {
         Bytes datagrams;
         std::size_t segment_bytes = 0;

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "receive/socket_backend.hpp"
 
+#include <arpa/inet.h>
+#include <fmt/format.h>
 #include <gmock/gmock.h>
 #include <linux/capability.h>
 #include <net/if.h>
@@ -11,16 +13,19 @@
 #include <unistd.h>
 
 #include <array>
+#include <cstdlib>
 #include <thread>
 
 #include "core/errors.hpp"
 #include "patience.hpp"
 #include "unit/receive/udp_sender.hpp"
+#include "unit/receive/veth_pair.hpp"
 
 namespace anello::receive::socket_backend_test {
 namespace {
 
 using test::UdpSender;
+using test::VethPair;
 using Bytes = std::vector<std::byte>;
 
 SocketBackendConfig on_loopback(std::size_t n_ports) {
@@ -319,13 +324,52 @@ TEST(SocketBackend, AGroupsDatagramsComeAndWithASourceOnlyThatOnes) {
     }
 }
 
+TEST(SocketBackend, AllAddressesMeansBothFamilies) {
+    SocketBackendConfig config = on_loopback(1);
+    config.address = "::";
+    SocketBackend backend(config);
+    for (const char* to : {"127.0.0.1", "::1"}) {
+        UdpSender sender(backend.port(0), to);
+        sender.send(std::vector<std::byte>(5));
+        std::vector<Datagram> batch(8);
+        anello::test::comes_true([&] { return backend.receive(batch) == 1; });
+        EXPECT_EQ(to_text(batch[0].source), to_text(sender.source())) << "of IPv4 as such";
+    }
+}
+
+TEST(SocketBackend, AGroupOfIp6IsJoined) {
+    if (const std::string reason = VethPair::reason_to_skip(); !reason.empty()) GTEST_SKIP() << reason;
+    const VethPair veth;
+    const auto address = [](const char* interface, int host) {
+        return std::system(fmt::format("ip addr add fd99::{}/64 dev {} nodad", host, interface).c_str());
+    };
+    if (address(VethPair::receiver_interface, 2) != 0) GTEST_SKIP() << "no IPv6 here";
+    ASSERT_EQ(veth.at_sender([&] { return address(VethPair::sender_interface, 1); }), 0);
+    for (const char* source : {"", "fd99::1"}) {
+        SocketBackendConfig config = on_loopback(1);
+        config.address = "ff15::7";
+        config.group = {.interface = VethPair::receiver_interface, .source = source};
+        SocketBackend backend(config);
+        UdpSender sender = veth.at_sender([&] { return UdpSender(backend.port(0), "ff15::7"); });
+        std::vector<Datagram> batch(8);
+        anello::test::comes_true([&] {  // the first may be sent before the report of the group has come
+            sender.send(std::vector<std::byte>(6));
+            return backend.receive(batch) > 0;
+        });
+        EXPECT_EQ(batch[0].bytes.size(), 6U);
+        EXPECT_EQ(to_text(batch[0].source), to_text(sender.source())) << source;
+    }
+}
+
 TEST(SocketBackend, AGroupThatCannotBeJoinedIsRefused) {
     SocketBackendConfig config = on_loopback(1);
     config.address = "239.1.2.3";
     config.group.interface = "nonesuch0";
     EXPECT_THROW(SocketBackend{config}, ConfigError);
-    config.group = {.interface = "lo", .source = "somewhere"};
-    EXPECT_THROW(SocketBackend{config}, ConfigError);
+    for (const char* source : {"somewhere", "::1"}) {
+        config.group = {.interface = "lo", .source = source};
+        EXPECT_THROW(SocketBackend{config}, ConfigError) << source;
+    }
 }
 
 TEST(SocketBackend, WrongConfigurationsNameThemselves) {

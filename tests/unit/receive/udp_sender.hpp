@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include <arpa/inet.h>
 #include <gtest/gtest.h>
 #include <netinet/in.h>
 #include <netinet/udp.h>
@@ -13,19 +12,17 @@
 #include <cstring>
 #include <span>
 
-#include "receive/source_address.hpp"
+#include "receive/udp_socket.hpp"
 
 namespace anello::receive::test {
 
 /// A plain socket that sends to a port, of this machine if no address is given.
 class UdpSender {
   public:
-    explicit UdpSender(std::uint16_t port, const char* to = "127.0.0.1") : descriptor_(socket(AF_INET, SOCK_DGRAM, 0)) {
-        sockaddr_in address{};
-        address.sin_family = AF_INET;
-        address.sin_port = htons(port);
-        EXPECT_EQ(inet_pton(AF_INET, to, &address.sin_addr), 1);
-        EXPECT_EQ(connect(descriptor_, reinterpret_cast<const sockaddr*>(&address), sizeof address), 0);
+    explicit UdpSender(std::uint16_t port, const char* to = "127.0.0.1") {
+        const SocketAddress address = parse_address(to, port);
+        descriptor_ = socket(address.family(), SOCK_DGRAM, 0);
+        EXPECT_EQ(connect(descriptor_, address.get(), address.length()), 0);
     }
     ~UdpSender() {
         if (descriptor_ >= 0) close(descriptor_);
@@ -34,10 +31,10 @@ class UdpSender {
     UdpSender& operator=(UdpSender&&) = delete;
 
     SourceAddress source() const {
-        sockaddr_in own{};
+        SocketAddress own;
         socklen_t length = sizeof own;
-        EXPECT_EQ(getsockname(descriptor_, reinterpret_cast<sockaddr*>(&own), &length), 0);
-        return {ntohl(own.sin_addr.s_addr), ntohs(own.sin_port)};
+        EXPECT_EQ(getsockname(descriptor_, own.get(), &length), 0);
+        return source_of(own);
     }
     void send(std::span<const std::byte> datagram) {
         EXPECT_EQ(::send(descriptor_, datagram.data(), datagram.size(), 0), static_cast<ssize_t>(datagram.size()));
@@ -60,7 +57,7 @@ class UdpSender {
     }
 
   private:
-    int descriptor_;
+    int descriptor_ = -1;
 };
 
 }  // namespace anello::receive::test

@@ -9,7 +9,8 @@ from anello.ledger import Counters, Ledger, Loss, Part, Reader, Row, sent_row, t
 from anello.verdict import Flaw, Word, source_flaws
 
 FATES = {  # PacketCounter -> words
-    "used": "used", "duplicates": "duplicate", "strays": "far from the board's number", "strangers": "of strangers",
+    "used": "used", "duplicates": "duplicate", "conflicting": "of a number that had come with other content",
+    "strays": "far from the board's number", "strangers": "of strangers",
 }  # fmt: skip
 DISOWNED = "of an address that was not the board's"
 NEVER_CAME = "never came"

@@ -15,9 +15,11 @@ from anello.verdict import DROP_POLICIES, Flaw, Word, incomplete_flaws, source_f
 from .config import Km3netConfig
 
 FATES = {  # DomCounter -> words, in its order from `used` on
-    "used": "used", "duplicate": "duplicate", "late": "late", "ahead": "ahead of the other DOMs",
-    "other_run": "of another run", "wrong_time": "of no slice's time", "beyond": "with a number beyond a slice's",
-    "no_room": "without room for their hits", "no_buffer": "without a free buffer", "strangers": "of strangers",
+    "used": "used", "duplicate": "duplicate", "conflicting": "of a number that had come with other hits",
+    "late": "late", "ahead": "ahead of the other DOMs", "other_run": "of another run",
+    "wrong_time": "of no slice's time", "no_clock": "of a clock that is not valid",
+    "beyond": "with a number beyond a slice's", "no_room": "without room for their hits",
+    "no_buffer": "without a free buffer", "strangers": "of strangers",
 }  # fmt: skip
 FIRST_FATE = 1  # number of `used` among the counters of a DOM
 COSTS_NOTHING = ("duplicate", FATES["strangers"])

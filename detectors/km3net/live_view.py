@@ -6,10 +6,10 @@ from typing import Any
 
 import numpy as np
 
-from anello.control.live import LIVE, WAITING, Board, Flow, Found, Stage
+from anello.control.live import LIVE, SILENT, WAITING, Board, Flow, Found, Stage
 from anello.counter_pages import Event
-from anello.ledger import Counters, Ledger, numbered, total
-from anello.verdict import Flaw
+from anello.ledger import Counters, Ledger, numbered, total, unheard
+from anello.verdict import Flaw, losses_of
 
 from . import last_event
 from .config import Km3netConfig
@@ -18,6 +18,12 @@ from .presentation import LEGS, NODE_LOSSES
 
 NOT_USED = tuple(name for name in FATES if name != "used")
 KINDS = {"L1, different PMTs": "l1_different_pmts", "L2": "l2", "supernova": "supernova", "events": "events"}
+
+
+def _state(block: Mapping[str, int]) -> str:
+    if not block.get("datagrams"):
+        return WAITING
+    return SILENT if block.get("silent") else LIVE
 
 
 class Km3netLive:
@@ -57,7 +63,11 @@ class Km3netLive:
         return found
 
     def flaws(self, node: Counters, source: Counters | None) -> Sequence[Flaw]:
-        return flaws(node, source, self._config, Ledger(()))
+        blocks = numbered(node, "build.board")
+        refused = [loss for number, block in blocks
+                   for loss in unheard(number, block.get("datagrams", 0) - block.get("strangers", 0),
+                                       block.get("strangers", 0))]  # fmt: skip
+        return [*losses_of(Ledger((), losses=tuple(refused))), *flaws(node, source, self._config, Ledger(()))]
 
     def ledger(self, node: Counters, source: Counters | None) -> Ledger:
         return build_ledger(node, source, n_doms=self._n_doms, one_host=False, made={}, came={})
@@ -65,7 +75,7 @@ class Km3netLive:
     def boards(self, node: Counters) -> Sequence[Board]:
         return [
             Board(number, block.get("datagrams", 0), sum(block.get(name, 0) for name in NOT_USED),
-                  LIVE if block.get("datagrams") else WAITING)
+                  _state(block))
             for number, block in numbered(node, "build.board")
         ]  # fmt: skip
 

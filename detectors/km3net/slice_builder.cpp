@@ -57,6 +57,7 @@ void SliceBuilder::place(const receive::Datagram& datagram) noexcept {
     clb::PacketView packet;
     wire::Verdict verdict =
         datagram.cut ? wire::Verdict::wrong_length : clb::parse(datagram.bytes, {}, packet, config_.header_bytes());
+    if (verdict == wire::Verdict::clock_not_valid) verdict = wire::Verdict::ok;  // its DOM counts it
     const auto dom = verdict == wire::Verdict::ok ? index_.find(packet.header.dom_id) : std::nullopt;
     if (verdict == wire::Verdict::ok && !dom) verdict = wire::Verdict::unknown_source;
     verdicts_.add(verdict);
@@ -90,6 +91,7 @@ bool SliceBuilder::is_strangers(std::uint32_t dom, receive::SourceAddress source
 
 /// What can be told without looking at the window.
 std::optional<DomCounter> SliceBuilder::reject(const clb::Header& header, std::uint64_t slice) const noexcept {
+    if ((header.dom_status & clb::clock_is_valid) == 0) return DomCounter::no_clock;
     if (config_.run != 0 && header.run_number != config_.run) return DomCounter::other_run;
     if (header.utc_16ns % ticks_per_slice != 0 || header.utc_16ns >= slices_per_second * ticks_per_slice ||
         slice < first_slice)
@@ -118,7 +120,10 @@ void SliceBuilder::hear(std::uint32_t dom, std::uint64_t slice) noexcept {
     DomState& state = doms_[dom];
     if (state.newest == slice) return;
     state.newest = slice;
-    if (state.silent.load(std::memory_order_relaxed)) state.silent.store(false, std::memory_order_relaxed);
+    if (state.silent.load(std::memory_order_relaxed)) {
+        state.silent.store(false, std::memory_order_relaxed);
+        state.counters.set(DomCounter::silent, 0);
+    }
     sort_newest();
     half_ = newest_[n_half() - 1];
     if (settled_) follow_half();
@@ -170,10 +175,23 @@ DomCounter SliceBuilder::add(std::uint32_t buffer, std::uint32_t dom, const clb:
     return DomCounter::used;
 }
 
+/// Whether the datagram of this number brought the same hits: of a clock that stands still, it did not.
+bool SliceBuilder::has_same(std::uint32_t buffer, std::uint32_t dom, const clb::PacketView& packet) noexcept {
+    const Frame& frame = store_.slice(buffer).frames[dom];
+    const auto pieces = std::span(frame.pieces).first(frame.n_pieces);
+    const auto piece = std::ranges::find(pieces, packet.header.udp_sequence, &Frame::Piece::sequence);
+    if (piece == pieces.end()) return packet.n_hits() == 0;
+    const auto hits =
+        store_.hits(buffer, dom)
+            .subspan(std::size_t{piece->first_hit} * clb::hit_bytes, std::size_t{piece->n_hits} * clb::hit_bytes);
+    return std::ranges::equal(hits, packet.hits);
+}
+
 DomCounter SliceBuilder::add_hits(std::uint32_t buffer, std::uint32_t dom, const clb::PacketView& packet) noexcept {
     Frame& frame = store_.slice(buffer).frames[dom];
     const std::uint32_t sequence = packet.header.udp_sequence;
-    if (frame.seen.test(sequence)) return DomCounter::duplicate;
+    if (frame.seen.test(sequence))
+        return has_same(buffer, dom, packet) ? DomCounter::duplicate : DomCounter::conflicting;
     if (frame.n_hits + packet.n_hits() > store_.config().max_hits) return DomCounter::no_room;
     std::memcpy(store_.hits(buffer, dom).data() + std::size_t{frame.n_hits} * clb::hit_bytes, packet.hits.data(),
                 packet.hits.size());
@@ -331,6 +349,7 @@ void SliceBuilder::look_for_silence() noexcept {
         if (dom.silent.load(std::memory_order_relaxed) || dom.newest + config_.max_lag_slices >= base_) continue;
         dom.silent.store(true, std::memory_order_relaxed);
         dom.counters.add(DomCounter::silences);
+        dom.counters.set(DomCounter::silent, 1);
     }
 }
 

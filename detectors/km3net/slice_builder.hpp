@@ -76,8 +76,7 @@ class SliceBuilder final : public pipeline::DatagramUser {
 
     // Any thread.
     bool is_silent(std::uint32_t dom) const noexcept { return doms_[dom].silent.load(std::memory_order_relaxed); }
-    receive::SourceAddress source(std::uint32_t dom) const noexcept { return doms_[dom].source.source(); }
-    receive::SourceAddress stranger(std::uint32_t dom) const noexcept { return doms_[dom].source.stranger(); }
+    receive::Speakers speakers(std::uint32_t dom) const noexcept { return doms_[dom].source.speakers(); }
     const Counters<DomCounter>& dom_counters(std::uint32_t dom) const noexcept { return doms_[dom].counters; }
     const Counters<SliceCounter>& counters() const noexcept { return counters_; }
     const SliceBuilderConfig& config() const noexcept { return config_; }
@@ -99,6 +98,7 @@ class SliceBuilder final : public pipeline::DatagramUser {
     std::optional<DomCounter> reject(const clb::Header& header, std::uint64_t slice) const noexcept;
     DomCounter place_in_window(std::uint32_t dom, const clb::PacketView& packet, std::uint64_t slice) noexcept;
     DomCounter add(std::uint32_t buffer, std::uint32_t dom, const clb::PacketView& packet) noexcept;
+    bool has_same(std::uint32_t buffer, std::uint32_t dom, const clb::PacketView& packet) noexcept;
     DomCounter add_hits(std::uint32_t buffer, std::uint32_t dom, const clb::PacketView& packet) noexcept;
     bool open(std::uint64_t slice) noexcept;
     void hear(std::uint32_t dom, std::uint64_t slice) noexcept;

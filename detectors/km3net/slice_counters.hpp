@@ -6,7 +6,9 @@
 #include "core/counters.hpp"
 
 /// Of the boards' datagrams and the slices made of them. At the end of a run, by DOM:
-///   datagrams = used + duplicate + late + ahead + other_run + wrong_time + beyond + no_room + no_buffer + strangers
+///   datagrams = used + duplicate + conflicting + late + ahead + other_run + wrong_time + no_clock + beyond + no_room +
+///   no_buffer +
+///               strangers
 ///   and over all DOMs: datagrams + verdicts that are not ok = those that the ports delivered
 ///   slices of the run x DOMs = frames_complete + frames_incomplete + frames_absent
 namespace anello::km3net {
@@ -16,10 +18,12 @@ enum class DomCounter : std::uint8_t {
     datagrams,
     used,
     duplicate,
+    conflicting,
     late,
     ahead,
     other_run,
     wrong_time,
+    no_clock,
     beyond,
     no_room,
     no_buffer,
@@ -31,6 +35,7 @@ enum class DomCounter : std::uint8_t {
     frames_absent,
     missing,
     silences,
+    silent,
     count
 };
 
@@ -42,14 +47,16 @@ enum class SliceCounter : std::uint8_t { slices, slices_complete, slices_incompl
 namespace anello {
 
 template <>
-inline constexpr std::array<CounterLabel, 18> counter_labels<km3net::DomCounter>{{
+inline constexpr std::array<CounterLabel, 21> counter_labels<km3net::DomCounter>{{
     {"datagrams", "well-formed datagrams in the name of this DOM", Place::datagrams},
     {"used", "datagrams placed in a slice, trailers included", Place::datagrams},
-    {"duplicate", "datagrams of a sequence number that the slice has already", Place::datagrams},
+    {"duplicate", "datagrams that the slice has already", Place::datagrams},
+    {"conflicting", "datagrams of a sequence number that the slice has already, with other hits", Place::datagrams},
     {"late", "datagrams of a slice that had been passed on", Place::datagrams},
     {"ahead", "datagrams of slices that fewer than half of the DOMs have come near", Place::datagrams},
     {"other_run", "datagrams of another run", Place::datagrams},
     {"wrong_time", "datagrams whose time is not the begin of a slice", Place::datagrams},
+    {"no_clock", "datagrams that say that this DOM's clock is not valid", Place::datagrams},
     {"beyond", "datagrams of a sequence number that no slice can have", Place::datagrams},
     {"no_room", "datagrams whose hits found no room in the slice", Place::datagrams},
     {"no_buffer", "datagrams whose slice found no free buffer", Place::datagrams},
@@ -61,6 +68,7 @@ inline constexpr std::array<CounterLabel, 18> counter_labels<km3net::DomCounter>
     {"frames_absent", "slices without a datagram of this DOM", Place::frames},
     {"missing", "sequence numbers passed over in slices that were passed on", Place::informative},
     {"silences", "times that this DOM fell silent", Place::verdict},
+    {"silent", "1: it is, after it spoke", Place::informative, gauge},
 }};
 
 template <>

@@ -13,7 +13,6 @@
 namespace anello::km3net {
 namespace {
 
-constexpr std::uint32_t time_valid = 1U << 31;  // of status 1
 constexpr std::int64_t trailer_spacing_ns = 10'000;
 
 /// Slice by slice the datagrams of the pool, with the slice's time.
@@ -73,7 +72,8 @@ class SlicePlan final : public source::PacketPlan {
     /// A datagram goes when it is full, the last one and the trailer when the slice ends.
     void plan_frame(std::vector<Planned>& slice, std::uint32_t dom, const SimulatedFrame& frame) const {
         const std::int64_t end_ns = slice_ns + dom * trailer_spacing_ns;
-        clb::Header header{.run_number = config_.run, .dom_id = doms_[dom].id, .dom_status = time_valid | frame.vetoed};
+        clb::Header header{
+            .run_number = config_.run, .dom_id = doms_[dom].id, .dom_status = clb::clock_is_valid | frame.vetoed};
         const auto add = [&](std::int64_t due_ns, std::span<const clb::Hit> hits) {
             slice.push_back({due_ns, dom, header, {hits.begin(), hits.end()}});
             ++header.udp_sequence;

@@ -8,12 +8,6 @@ namespace {
 
 constexpr std::size_t most_ranges_of_all = 1U << 20;
 
-constexpr PacketCounter fate_of(Arrival arrival) noexcept {
-    return arrival == Arrival::duplicate ? PacketCounter::duplicates
-           : arrival == Arrival::stray   ? PacketCounter::strays
-                                         : PacketCounter::used;
-}
-
 }  // namespace
 
 BoardBooks::BoardBooks(ParsePacket parse, std::uint32_t n_boards, std::span<const SourceAddress> sources,
@@ -33,11 +27,28 @@ bool BoardBooks::take(const Datagram& datagram, NumberedPacket& packet) noexcept
     if (verdict != wire::Verdict::ok) return false;
     Board& board = boards_[packet.board];
     board.counters.add(PacketCounter::packets);
-    const PacketCounter fate = is_strangers(board, datagram.source) ? PacketCounter::strangers
-                                                                    : fate_of(board.tracker.accept(packet.sequence, 1));
+    const PacketCounter fate = is_strangers(board, datagram.source)
+                                   ? PacketCounter::strangers
+                                   : follow(board, packet.sequence, PacketContents::of(datagram.bytes));
     board.counters.add(fate);
     board.next.store(board.tracker.next(), std::memory_order_relaxed);
     return fate == PacketCounter::used;
+}
+
+/// A number that comes again with other bytes is of another packet.
+PacketCounter BoardBooks::follow(Board& board, std::uint32_t sequence, std::uint32_t content) noexcept {
+    switch (board.tracker.accept(sequence, 1)) {
+        case Arrival::duplicate:
+            return board.contents.are_same(sequence, content) ? PacketCounter::duplicates : PacketCounter::conflicting;
+        case Arrival::stray:
+            return PacketCounter::strays;
+        case Arrival::in_order:
+        case Arrival::late:
+        case Arrival::restarted:
+            break;
+    }
+    board.contents.note(sequence, content);
+    return PacketCounter::used;
 }
 
 bool BoardBooks::is_strangers(Board& board, SourceAddress source) noexcept {

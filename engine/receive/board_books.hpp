@@ -8,6 +8,7 @@
 #include "receive/backend.hpp"
 #include "receive/board_source.hpp"
 #include "receive/numbered_packet.hpp"
+#include "receive/packet_contents.hpp"
 #include "receive/packet_counters.hpp"
 #include "receive/sequence_tracker.hpp"
 
@@ -32,8 +33,7 @@ class BoardBooks {
     // Any thread.
     std::uint32_t n_boards() const noexcept { return static_cast<std::uint32_t>(boards_.size()); }
     const Counters<PacketCounter>& counters(std::uint32_t board) const noexcept { return boards_[board].counters; }
-    SourceAddress source(std::uint32_t board) const noexcept { return boards_[board].source.source(); }
-    SourceAddress stranger(std::uint32_t board) const noexcept { return boards_[board].source.stranger(); }
+    Speakers speakers(std::uint32_t board) const noexcept { return boards_[board].source.speakers(); }
     /// Boards that have come to this number, the one after the last that they sent.
     std::uint32_t n_boards_at(std::uint64_t sequence) const noexcept;
     const SequenceLog& log(std::uint32_t board) const noexcept { return boards_[board].log; }  ///< Once closed.
@@ -45,12 +45,14 @@ class BoardBooks {
         }
         Counters<PacketCounter> counters;
         SequenceTracker tracker;
+        PacketContents contents;
         SequenceLog log;
         BoardSource source;
         std::atomic<std::uint32_t> next{0};
     };
     bool is_strangers(Board& board, SourceAddress source) noexcept;
     static void disown(Board& board) noexcept;
+    static PacketCounter follow(Board& board, std::uint32_t sequence, std::uint32_t content) noexcept;
 
     const ParsePacket parse_;
     Nanoseconds now_ns_ = 0, read_until_ns_ = 0;  ///< monotonic

@@ -42,7 +42,8 @@ Verdict parse(std::span<const std::byte> datagram, std::span<const std::uint32_t
     if (packet.header.data_type != tdc_data) return Verdict::wrong_magic;
     if (packet.hits.size() % hit_bytes != 0) return Verdict::wrong_length;
     if (!is_known(packet.header.dom_id, known_doms)) return Verdict::unknown_source;
-    return largest_channel(packet.hits) < n_channels ? Verdict::ok : Verdict::wrong_hit;
+    if (largest_channel(packet.hits) >= n_channels) return Verdict::wrong_hit;
+    return (packet.header.dom_status & clock_is_valid) != 0 ? Verdict::ok : Verdict::clock_not_valid;
 }
 
 void unpack(const PacketView& packet, Hit* hits) noexcept {

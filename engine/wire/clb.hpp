@@ -16,7 +16,8 @@ inline constexpr std::uint32_t tdc_data = 0x54544443;  ///< "TTDC"
 inline constexpr std::size_t header_bytes = 28;
 inline constexpr std::size_t long_header_bytes = 40;  ///< of boards in the sea; the two cannot be told apart by length
 inline constexpr std::size_t hit_bytes = 6;
-inline constexpr std::uint8_t n_channels = 31;  ///< photomultipliers of one optical module
+inline constexpr std::uint32_t clock_is_valid = 1U << 31;  ///< of dom_status
+inline constexpr std::uint8_t n_channels = 31;             ///< photomultipliers of one optical module
 
 struct Header {
     std::uint32_t data_type = tdc_data;
@@ -25,7 +26,7 @@ struct Header {
     std::uint32_t utc_s = 0;         ///< begin of the time slice, seconds
     std::uint32_t utc_16ns = 0;      ///< and units of 16 ns
     std::uint32_t dom_id = 0;
-    std::uint32_t dom_status = 0;
+    std::uint32_t dom_status = clock_is_valid;
     std::array<std::uint32_t, 3> more_status{};  ///< status 2 to 4, with the long header only
     bool operator==(const Header&) const = default;
 };
@@ -45,7 +46,7 @@ struct PacketView {
 
 /// `known_doms`: the modules that this stream expects, empty for any. The format has no length field: a datagram that
 /// does not end with a whole hit is wrong_length, one that lost whole hits cannot be told. n_header_bytes: one of the
-/// two.
+/// two. Of clock_not_valid, which is looked at last, `packet` is filled all the same.
 Verdict parse(std::span<const std::byte> datagram, std::span<const std::uint32_t> known_doms, PacketView& packet,
               std::size_t n_header_bytes = header_bytes) noexcept;
 

@@ -23,6 +23,7 @@ enum class Verdict : std::uint8_t {
     wrong_event_number,  ///< event number breaks the sequence inside the packet
     wrong_hit,           ///< channel, type or frame that cannot be on this board
     too_many_hits,       ///< more hits in one event than the format or configuration allows
+    clock_not_valid,     ///< the board says that its clock is not: its times mean nothing
     count
 };
 
@@ -33,7 +34,7 @@ const char* name_of(Verdict verdict) noexcept;
 namespace anello {
 
 template <>
-inline constexpr std::array<CounterLabel, 13> counter_labels<wire::Verdict>{{
+inline constexpr std::array<CounterLabel, 14> counter_labels<wire::Verdict>{{
     {"ok", "datagrams parsed whole", Place::datagrams},
     {"too_short", "datagrams shorter than their format's header", Place::datagrams},
     {"wrong_magic", "datagrams without their format's magic number", Place::datagrams},
@@ -47,6 +48,7 @@ inline constexpr std::array<CounterLabel, 13> counter_labels<wire::Verdict>{{
     {"wrong_event_number", "datagrams whose event numbers are out of sequence", Place::datagrams},
     {"wrong_hit", "datagrams with a hit that cannot be on this board", Place::datagrams},
     {"too_many_hits", "datagrams with an event of more hits than allowed", Place::datagrams},
+    {"clock_not_valid", "datagrams of a board that says that its clock is not valid", Place::datagrams},
 }};
 
 }  // namespace anello

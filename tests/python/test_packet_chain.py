@@ -26,7 +26,7 @@ class MadeUpConfig(PacketConfig):
 
 
 CONFIG = MadeUpConfig(boards=PacketBoardsSection(count=2))
-FATES = {"duplicates": 0, "strays": 0, "strangers": 0, "disowned": 0, "source_changes": 0}
+FATES = {"duplicates": 0, "conflicting": 0, "strays": 0, "strangers": 0, "disowned": 0, "source_changes": 0}
 NODE: dict[str, dict[str, int]] = {  # board 0: number 3 twice; board 1: number 1 lost on purpose, 4 on the way
     "receive.port0": {"datagrams": 12, "bytes": 120, "kernel_dropped": 0, "super_packets": 0},
     "receive.verdict": {"ok": 9, "too_short": 2, "wrong_magic": 1},
@@ -104,10 +104,13 @@ def test_what_this_system_sent_came_or_was_dropped_here() -> None:
 
 
 def test_flaws_are_named_and_only_those_of_the_configuration_are_ordered() -> None:
-    node = NODE | {"receive.board1": NODE["receive.board1"] | {"strays": 1, "strangers": 2, "disowned": 3}}
+    node = NODE | {
+        "receive.board1": NODE["receive.board1"] | {"strays": 1, "strangers": 2, "disowned": 3, "conflicting": 4}
+    }
     flaws = {flaw.words: (flaw.n, flaw.ordered, flaw.word is Word.LOST) for flaw in record(node).flaws()}
     assert flaws == {
         "packets duplicate": (1, True, False),
+        "packets of a number that had come with other content": (4, False, True),
         "packets far from the board's number": (1, False, True),
         "packets of strangers": (2, False, False),
         "packets malformed: too_short": (2, False, True),

@@ -21,7 +21,8 @@ struct Rig {
         std::uint32_t dom = 0;
         std::uint64_t slice = first;
         std::uint32_t sequence = 0, n_hits = 2, run = 7;
-        bool is_trailer = false;
+        bool is_trailer = false, has_clock = true;
+        std::uint32_t time_ns = 1000;
         std::uint32_t ticks_off = 0;
         receive::SourceAddress source{0x7f000001, 0};
         Nanoseconds kernel_ns = 0;
@@ -35,8 +36,9 @@ struct Rig {
             .utc_16ns =
                 static_cast<std::uint32_t>(packet.slice % slices_per_second) * ticks_per_slice + packet.ticks_off,
             .dom_id = doms[packet.dom].id,
+            .dom_status = packet.has_clock ? clb::clock_is_valid : 0,
             .more_status = {packet.is_trailer ? trailer_bit : 0, 0, 0}};
-        std::vector<clb::Hit> hits(packet.n_hits, clb::Hit{3, 1000, 26});
+        std::vector<clb::Hit> hits(packet.n_hits, clb::Hit{3, packet.time_ns, 26});
         std::vector<std::byte> bytes(2000);
         bytes.resize(clb::write(bytes, header, hits, header_bytes));
         receive::SourceAddress source = packet.source;
@@ -85,8 +87,8 @@ struct Rig {
     std::uint64_t count(SliceCounter counter) const { return builder->counters()[counter]; }
     std::uint64_t sum_of_fates(std::uint32_t dom) const {
         std::uint64_t sum = 0;
-        for (const C counter : {C::used, C::duplicate, C::late, C::ahead, C::other_run, C::wrong_time, C::beyond,
-                                C::no_room, C::no_buffer, C::strangers})
+        for (const C counter : {C::used, C::duplicate, C::conflicting, C::late, C::ahead, C::other_run, C::wrong_time,
+                                C::no_clock, C::beyond, C::no_room, C::no_buffer, C::strangers})
             sum += count(dom, counter);
         return sum;
     }
@@ -178,6 +180,7 @@ TEST(SliceBuilder, CountsWhatIsNotUsedByCause) {
     rig.send({.slice = first + 1, .sequence = 1, .run = 8});        // other run
     rig.send({.slice = first + 1, .sequence = 1, .ticks_off = 1});  // wrong time
     rig.send({.slice = first + 1, .sequence = max_datagrams});      // beyond
+    rig.send({.slice = first + 1, .sequence = 1, .is_trailer = false, .has_clock = false});
     for (std::uint32_t i = 2; i < 12; ++i)
         rig.send({.slice = first + 1, .sequence = i, .n_hits = 100});           // one too many
     rig.send({.slice = first + 1, .sequence = 20, .source = {0x0a000001, 1}});  // stranger
@@ -186,6 +189,7 @@ TEST(SliceBuilder, CountsWhatIsNotUsedByCause) {
     EXPECT_EQ(rig.count(0, C::ahead), 1U);
     EXPECT_EQ(rig.count(0, C::other_run), 1U);
     EXPECT_EQ(rig.count(0, C::wrong_time), 1U);
+    EXPECT_EQ(rig.count(0, C::no_clock), 1U);
     EXPECT_EQ(rig.count(0, C::beyond), 1U);
     EXPECT_EQ(rig.count(0, C::no_room), 1U);
     EXPECT_EQ(rig.count(0, C::strangers), 1U);
@@ -193,6 +197,18 @@ TEST(SliceBuilder, CountsWhatIsNotUsedByCause) {
     rig.builder->finish();
     EXPECT_EQ(rig.passed_on(), Numbers{first + 1});
     EXPECT_EQ(rig.count(0, C::frames_incomplete), 1U);
+}
+
+/// As of a board whose clock stands still: it sends a slice's time again, with other hits.
+TEST(SliceBuilder, TheSameNumberWithOtherHitsIsNoDuplicate) {
+    Rig rig;
+    rig.send({.dom = 0});
+    rig.send({.dom = 0});
+    rig.send({.dom = 0, .time_ns = 2000});
+    rig.send({.dom = 0, .n_hits = 1});
+    EXPECT_EQ(rig.count(0, C::duplicate), 1U);
+    EXPECT_EQ(rig.count(0, C::conflicting), 2U);
+    EXPECT_EQ(rig.count(0, C::datagrams), rig.sum_of_fates(0));
 }
 
 TEST(SliceBuilder, OneDomCannotMoveTheWindowWhereverItClaimsToBe) {

@@ -7,8 +7,9 @@ from typing import Any
 import pytest
 
 from anello.config import load
+from anello.control.live import LIVE, SILENT, view_of
 from anello.km3net.ledger import FATES, build_ledger, flaws
-from anello.ledger import Ledger
+from anello.ledger import TAKEN_FOR_STRANGERS, Ledger
 
 LATE, DUPLICATE = (list(FATES).index(name) + 1 for name in ("late", "duplicate"))
 SLICE = 5
@@ -88,3 +89,16 @@ def test_what_was_late_is_a_flaw_and_what_was_ordered_is_none() -> None:
     config: Any = load(None, ["chain=km3net", "line.doms=2"])
     found = {flaw.words: flaw.ordered for flaw in flaws(node(), source(), config, ledger())}
     assert found == {"datagrams duplicate": True, "datagrams late": False, "slices incomplete": False}
+
+
+def test_the_live_page_knows_which_doms_are_silent_and_which_nobody_hears() -> None:
+    config = load(None, ["chain=km3net", "line.doms=2"])
+    view = view_of(config)
+    assert [board.state for board in view.boards(node())] == [LIVE, LIVE]
+    silent = node()
+    silent["build.board1"]["silent"] = 1
+    assert [board.state for board in view.boards(silent)] == [LIVE, SILENT]
+    refused = node()
+    refused["build.board1"] |= FATES_OF_ONE | {"datagrams": 4, "strangers": 4, "hits": 0}
+    words = {flaw.words: flaw.where for flaw in view.flaws(refused, None)}
+    assert words[f"datagrams {TAKEN_FOR_STRANGERS}"] == ("board 1",)

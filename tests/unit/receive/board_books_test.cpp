@@ -12,9 +12,9 @@ namespace {
 
 using C = PacketCounter;
 
-/// A made-up format: board, then number, 32 bits each.
+/// A made-up format: board, then number, 32 bits each, and a byte.
 wire::Verdict parse(std::span<const std::byte> datagram, NumberedPacket& packet) noexcept {
-    if (datagram.size() != 8) return wire::Verdict::wrong_length;
+    if (datagram.size() != 9) return wire::Verdict::wrong_length;
     packet = {wire::load_le<std::uint32_t>(datagram.data()), wire::load_le<std::uint32_t>(datagram.data() + 4), {}};
     return wire::Verdict::ok;
 }
@@ -23,8 +23,9 @@ struct Rig {
     explicit Rig(std::vector<SourceAddress> sources = {}) : books(parse, 2, sources, page) {}
 
     /// Of one sender by its number.
-    bool take(std::uint32_t board, std::uint32_t sequence, std::uint16_t sender = 1) {
-        std::array<std::byte, 8> bytes{};
+    bool take(std::uint32_t board, std::uint32_t sequence, std::uint16_t sender = 1, std::uint8_t content = 0) {
+        std::array<std::byte, 9> bytes{};
+        bytes[8] = std::byte{content};
         wire::store_le(bytes.data(), board);
         wire::store_le(bytes.data() + 4, sequence);
         return books.take({.bytes = bytes, .source = address(sender)}, packet);
@@ -88,14 +89,24 @@ TEST(BoardBooks, ANumberFarAwayIsUsedOnlyWhenASecondOneConfirmsIt) {
     EXPECT_EQ(rig.n_expected(0), 2U);
 }
 
+TEST(BoardBooks, ANumberThatComesAgainWithOtherContentIsNoDuplicate) {
+    Rig rig;
+    EXPECT_TRUE(rig.take(0, 0, 1, 7));
+    EXPECT_FALSE(rig.take(0, 0, 1, 7));
+    EXPECT_FALSE(rig.take(0, 0, 1, 8));
+    EXPECT_EQ(rig.count(0, C::duplicates), 1U);
+    EXPECT_EQ(rig.count(0, C::conflicting), 1U);
+    EXPECT_EQ(rig.count(0, C::packets), rig.count(0, C::used) + 2);
+}
+
 TEST(BoardBooks, AStrangerIsNotUsedAndMovesNothing) {
     Rig rig;
     EXPECT_TRUE(rig.take(0, 0));
     EXPECT_FALSE(rig.take(0, 1, 9));
     EXPECT_TRUE(rig.take(0, 1)) << "the stranger's number is not taken";
     EXPECT_EQ(rig.count(0, C::strangers), 1U);
-    EXPECT_EQ(rig.books.stranger(0), Rig::address(9));
-    EXPECT_EQ(rig.books.source(0), Rig::address(1));
+    EXPECT_EQ(rig.books.speakers(0).stranger, Rig::address(9));
+    EXPECT_EQ(rig.books.speakers(0).bound, Rig::address(1));
 }
 
 TEST(BoardBooks, ABoardThatIsNamedIsThatAddressAlone) {

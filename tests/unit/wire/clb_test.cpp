@@ -68,5 +68,14 @@ TEST(ClbVerdict, WrongHit) {
     EXPECT_EQ(verdict_of(packet_of(hits)), Verdict::wrong_hit);
 }
 
+TEST(ClbVerdict, ClockNotValid) {
+    Bytes datagram = packet_of(two_hits);
+    datagram[24] &= ~std::byte{0x80};
+    PacketView packet;
+    EXPECT_EQ(parse(datagram, {}, packet), Verdict::clock_not_valid);
+    EXPECT_EQ(packet.header.dom_id, 808U) << "so that it can be said whose it is";
+    EXPECT_EQ(packet.n_hits(), 2U);
+}
+
 }  // namespace
 }  // namespace anello::wire::clb

@@ -20,7 +20,10 @@ CONNECT_S = 30.0  # a run that is being started
 
 
 def convert(
-    file: Annotated[Path, typer.Argument(metavar="FILE", help="Events: a camera's FILE.fits.fz, or a run's FILE.h5.")],
+    files: Annotated[
+        list[Path],
+        typer.Argument(metavar="FILE...", help="Events: FILE.fits.fz of a camera, all of a run; or a run's FILE.h5."),
+    ],
     output: Annotated[Path, typer.Argument(metavar="OUT", help="Capture file to write; of FILE.h5: a folder.")],
     *,
     first_port: Annotated[int, typer.Option(help="UDP port of board 0.")] = 6000,
@@ -33,15 +36,19 @@ def convert(
         float, typer.Option(min=0, max=100, help="Of FILE.h5: as camera_send.r1_pe_per_count.")
     ] = 0.0,
 ) -> None:
-    """Converts a file of camera events.
+    """Converts files of camera events.
 
-    FILE.fits.fz becomes its boards' datagrams (a pcap file for receive.backend = "pcap"), FILE.h5 files of the
-    observatory's data model R1v1 or DL0v1 (zfits), as event builders write them and ctapipe reads them.
+    FILE.fits.fz becomes its boards' datagrams (a pcap file for receive.backend = "pcap"); of files that an event
+    builder has written side by side, give all. FILE.h5 becomes files of the observatory's data model R1v1 or DL0v1
+    (zfits), as event builders write them and ctapipe reads them.
     """
-    if file.suffix in (".h5", ".hdf5"):
-        _to_zfits(file, output, camera, streams, (model, telescope, pe_per_count))
+    if files[0].suffix not in (".h5", ".hdf5"):
+        _to_capture(files, output, first_port, ports)
+    elif len(files) > 1:
+        given = " ".join(map(str, files))
+        raise ConfigError("FILE", "must be one where it is a run's", given, "Convert each by itself")
     else:
-        _to_capture(file, output, first_port, ports)
+        _to_zfits(files[0], output, camera, streams, (model, telescope, pe_per_count))
 
 
 def calibrate(
@@ -128,17 +135,21 @@ def _rounds(file: Path) -> Iterator[Callable[[str], Iterator["CameraEvent"]]]:
         yield one_round
 
 
-def _to_capture(file: Path, output: Path, first_port: int, ports: int) -> None:
+def _to_capture(paths: list[Path], output: Path, first_port: int, ports: int) -> None:
     from . import files
     from .cta import zfits
 
-    events = zfits.read(file)
+    events = zfits.read(*paths)
     n_frames = files.write_pcap(output, events, first_port, ports)
-    _, n_modules, n_gains, n_pixels, n_samples = events.waveform.shape
+    n_modules, _, n_pixels, n_samples = events.waveform[0].shape
+    n_selected = sum(one is not None for one in events.low_gain)
+    n_gains = max(waveform.shape[1] for waveform in events.waveform)
     print(
         f"{output}: {events.n_events} events of {n_modules} boards, {n_pixels} pixels, {n_gains} gains, {n_samples} "
         f"samples; {n_frames} datagrams from port {first_port} on"
     )
+    if n_selected:
+        print(f"{n_selected} events have one of two gains of each pixel, and say which")
     if events.note:
         print(events.note)
 

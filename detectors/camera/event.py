@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 
 DRAGON_DRS4 = 4  # counters_kind of boards with first cells behind the waveforms
 GAIN_SELECTED, FLATFIELDED = 16, 32  # of calibration_steps
+LOW_GAIN_AT = 22  # u16 among the counters of boards with one of two gains
 N_CHIPS, N_CELLS, NO_CELL = 8, 4096, 0xFFFF  # of a board; of a pixel's ring; of boards that send none
 BOARD_HEADER = np.dtype(
     {
@@ -115,16 +116,25 @@ class CameraEvent:
     @property
     def calibration_steps(self) -> NDArray[np.uint8]:
         """uint8[B]: what was done with each board's samples, 0 where they are raw (camera_calibrate): 2 baseline taken
-        off and 400 added, 4 time lapse, 8 spikes, 16 one of two gains selected, 32 flat field."""
+        off and 400 added, 4 time lapse, 8 spikes, 16 one of two gains selected, 32 flat field. 16 alone: the front end
+        selected it, and samples are raw."""
         return (self.headers["flags"] >> 2 & 62).astype(np.uint8)
 
     @property
+    def is_calibrated(self) -> NDArray[np.bool_]:
+        """bool[B]: whose samples are not raw."""
+        found: NDArray[np.bool_] = (self.calibration_steps & ~np.uint8(GAIN_SELECTED)) != 0
+        return found
+
+    @property
     def low_gain(self) -> NDArray[np.bool_] | None:
-        """bool[B, pixels]: whose low gain was selected, in counts of the high one; None where both gains are here."""
+        """bool[B, pixels]: whose low gain was selected, of calibrated boards in counts of the high one; None where both
+        gains are here."""
         is_selected = (self.calibration_steps & GAIN_SELECTED) != 0
         if not is_selected.any():
             return None
-        bits = self.headers["checksum"][:, np.newaxis] >> np.arange(self.headers["n_pixels"].max(), dtype=np.uint32)
+        chosen = np.ascontiguousarray(self.headers["counters"][:, LOW_GAIN_AT : LOW_GAIN_AT + 2]).view("<u2")
+        bits = chosen >> np.arange(self.headers["n_pixels"].max(), dtype=np.uint16)
         low: NDArray[np.bool_] = (bits & 1).astype(bool) & is_selected[:, np.newaxis]
         return low
 
@@ -139,7 +149,7 @@ class CameraEvent:
     def of_kind(self, *, calibrated: bool) -> Self:
         """With its calibrated boards alone, or with those that are not; as it is where it has none of them. Where gains
         are selected, a board that could not be calibrated has another shape than the others."""
-        fits = (self.calibration_steps != 0) == calibrated
+        fits = self.is_calibrated == calibrated
         return self.of_boards(fits) if fits.any() and not fits.all() else self
 
     @property

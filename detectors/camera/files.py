@@ -6,7 +6,7 @@ run's markers. cta/zfits.py reads the files.
 """
 
 import struct
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -15,8 +15,10 @@ from numpy.typing import NDArray
 
 from anello.errors import ConfigError
 
+from .event import LOW_GAIN_AT
+
 COUNTERS_BYTES = 24
-WITH_CHECKSUM, START_OF_RUN, END_OF_RUN = 1, 2, 4
+WITH_CHECKSUM, START_OF_RUN, END_OF_RUN, GAIN_SELECTED = 1, 2, 4, 64
 N_END_MARKERS, MARKER_SPACING_NS = 5, 1_000_000
 
 _HEADER = struct.Struct("<4sBBHIIIIQHBBBBH24s")
@@ -28,22 +30,25 @@ class CameraEvents:
     """E events of B boards with P pixels each, in the order of the file.
 
     boards: uint16[B], their numbers, rising. event_number: uint32[E]. timestamp_ns: uint64[E], TAI as the file has it,
-    0 = not known. waveform: uint16[E, B, gain, P, sample], gain 0 the high one. present: bool[E, B], whether the board
-    took part. counters: uint8[E, B, 24], as the boards' maker writes them, the rest 0; counters_kind as on the wire.
-    trigger_tag: uint8[E], bits of TriggerTag; None: not known. first_cells: uint16[E, B, 8], of the boards' DRS4 chips,
-    with counters_kind DRAGON_DRS4 alone. note: what was not taken from the file, and why; empty: all was.
+    0 = not known. waveform: of each event uint16[B, gain, P, sample], gain 0 the high one; events may differ in gains.
+    low_gain: of each event uint16[B], of one of two gains a bit for each pixel whose low one it is; None: all gains are
+    here, as of every event where it is left out. present: bool[E, B], whether the board took part. counters:
+    uint8[E, B, 24], as the boards' maker writes them, the rest 0; counters_kind as on the wire. trigger_tag: uint8[E],
+    bits of TriggerTag; None: not known. first_cells: uint16[E, B, 8], of the boards' DRS4 chips, with counters_kind
+    DRAGON_DRS4 alone. note: what was not taken from the file, and why; empty: all was.
     """
 
     run_id: int
     boards: NDArray[np.uint16]
     event_number: NDArray[np.uint32]
     timestamp_ns: NDArray[np.uint64]
-    waveform: NDArray[np.uint16]
+    waveform: Sequence[NDArray[np.uint16]]
     present: NDArray[np.bool_]
     counters: NDArray[np.uint8]
     counters_kind: int
     trigger_tag: NDArray[np.uint8] | None = None
     first_cells: NDArray[np.uint16] | None = None
+    low_gain: Sequence[NDArray[np.uint16] | None] = ()
     note: str = ""
 
     @property
@@ -90,17 +95,20 @@ class _Board:
         self.next_event = int(events.event_number[0])
 
     def fragment(self, index: int) -> Fragment:
-        waveform = self.events.waveform[index, self.place]
+        waveform = self.events.waveform[index][self.place]
         n_gains, n_pixels, n_samples = waveform.shape
         time_ns, number = int(self.events.timestamp_ns[index]), int(self.events.event_number[index])
         events = self.events
         payload = waveform.astype("<u2").tobytes()
         if events.first_cells is not None:
             payload += events.first_cells[index, self.place].astype("<u2").tobytes()
+        flags, own = WITH_CHECKSUM, events.counters[index, self.place].tobytes()
+        if events.low_gain and (low_gain := events.low_gain[index]) is not None:
+            flags |= GAIN_SELECTED
+            own = own[:LOW_GAIN_AT] + int(low_gain[self.place]).to_bytes(2, "little")
         data = self._sealed(
-            WITH_CHECKSUM, number, time_ns, payload, shape=(n_samples, n_pixels, n_gains), kind=events.counters_kind,
-            tag=0 if events.trigger_tag is None else int(events.trigger_tag[index]),
-            own=events.counters[index, self.place].tobytes(),
+            flags, number, time_ns, payload, shape=(n_samples, n_pixels, n_gains), kind=events.counters_kind,
+            tag=0 if events.trigger_tag is None else int(events.trigger_tag[index]), own=own,
         )  # fmt: skip
         self.n_fragments += 1
         self.n_bytes += len(data)

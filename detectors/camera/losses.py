@@ -4,7 +4,7 @@
 from collections.abc import Iterator
 
 from anello.identity import COUNTED
-from anello.ledger import Counters, Ledger, Loss, losses_by_now, numbered, total
+from anello.ledger import Counters, Ledger, Loss, losses_by_now, numbered, total, unheard
 from anello.verdict import (
     DROP_POLICIES,
     Flaw,
@@ -70,6 +70,8 @@ def _losses_by_now(node: Counters, source: Counters | None) -> Iterator[Loss]:
         sent = (source or {}).get(f"source.board{board}", {})
         withheld = {cause: sent.get(f"fragments_{name}", 0) for cause, name in COUNTED.items()}
         yield from losses_by_now("fragments", board, block.get("lost", 0), withheld, "never came")
+        heard = block.get("placed", 0) + block.get("dropped", 0) + block.get("announced", 0)
+        yield from unheard(board, heard, block.get("strangers", 0))
     if dropped := total(node, "receive.port", "kernel_dropped"):  # before the next fragment shows the gap
         yield Loss("datagrams", KERNEL_DROPPED, dropped)
 

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from anello import columns
 
 from .engine import engine
-from .event import BOARD_HEADER, CameraEvent
+from .event import BOARD_HEADER, GAIN_SELECTED, CameraEvent
 
 PER_EVENT = ("run_id", "event_number", "timestamp_ns", "first_ns", "closed_ns", "present")
 MAX_BOARDS = 1024
@@ -72,12 +72,22 @@ class _Boards:
         ]  # fmt: skip
         all_bytes = np.concatenate(parts, axis=1) if parts else np.zeros((len(boards), 0), np.uint8)
         n_bytes = headers["payload_bytes"].astype(np.int64)
-        least = 0 if self.waveform is None else parts[0].shape[1]
-        if ((n_bytes < least) | (n_bytes > all_bytes.shape[1])).any():
+        room = 0 if self.waveform is None else parts[0].shape[1]
+        unused = room - self._waveform_bytes(headers, room)
+        if ((n_bytes < room - unused) | (n_bytes + unused > all_bytes.shape[1])).any():
             raise ValueError(f"row {event}: a header announces other payloads than the table has room for")
         if (n_bytes == all_bytes.shape[1]).all():
             return all_bytes.ravel()
-        return all_bytes[np.arange(all_bytes.shape[1]) < n_bytes[:, np.newaxis]]
+        places = np.arange(all_bytes.shape[1])
+        is_used = (places < room - unused[:, np.newaxis]) | (places >= room)
+        return all_bytes[is_used & (places < (n_bytes + unused)[:, np.newaxis])]
+
+    def _waveform_bytes(self, headers: NDArray[Any], room: int) -> NDArray[np.int64]:
+        """int64[B]: all the room, but of boards that have sent one of more gains."""
+        is_one = (headers["flags"] >> 2 & GAIN_SELECTED) != 0
+        if self.waveform is None or not is_one.any():
+            return np.full(len(headers), room, np.int64)
+        return np.where(is_one, room // max(self.waveform.shape[1], 1), room)
 
 
 def is_table(file: Any) -> bool:

@@ -56,12 +56,19 @@ std::uint32_t checksum_of(std::span<const std::byte> datagram) noexcept {
     return crc32c(datagram.subspan(checksum_offset + sizeof zero), crc);
 }
 
+/// Of one gain, selected: a bit for pixels that are there.
+bool has_right_gains(const Header& header) noexcept {
+    return header.n_gains == 1 && header.n_samples > 0 && header.n_pixels <= most_selected_pixels &&
+           header.low_gain() >> header.n_pixels == 0;
+}
+
 /// Markers carry numbers that nothing else confirms, so they are never without a checksum.
 bool has_right_flags(const Header& header) noexcept {
     constexpr std::uint8_t both_ends = start_of_run | end_of_run;
     if ((header.flags & ~known_flags) != 0 || (header.trigger_tag & ~known_tags) != 0) return false;
-    if (!header.is_marker()) return true;
-    return (header.flags & both_ends) != both_ends && (header.flags & with_checksum) != 0 && header.trigger_tag == 0;
+    if (!header.is_marker()) return (header.flags & gain_selected) == 0 || has_right_gains(header);
+    return (header.flags & both_ends) != both_ends && (header.flags & with_checksum) != 0 && header.trigger_tag == 0 &&
+           (header.flags & gain_selected) == 0;
 }
 
 bool has_right_length(const Header& header, std::size_t datagram_bytes) noexcept {
@@ -82,6 +89,10 @@ bool are_right(const FirstCells& cells) noexcept {
 }
 
 }  // namespace
+
+std::uint16_t Header::low_gain() const noexcept {
+    return load_le<std::uint16_t>(counters.data() + low_gain_offset - counters_offset);
+}
 
 Verdict parse(std::span<const std::byte> datagram, Header& header) noexcept {
     if (datagram.size() < header_bytes) return Verdict::too_short;

@@ -26,6 +26,7 @@
 ///    20  u32 crc32c of the whole datagram with this field as 0 (0 when not flagged)
 ///   then payload_bytes of waveforms: u16 samples [gain][pixel][sample], or, when n_samples is 0, bytes without shape;
 ///   of counters_kind dragon_drs4, waveforms of 7 pixels and then the first cells of 8 chips, u16 each
+///   with the flag gain_selected one of two gains was sent, and the last two counters say of which pixels the low one
 ///   start-of-run and end-of-run markers carry the board's totals (24 bytes) instead, always with a checksum, and do
 ///   not count in `sequence`, which is that of the next data fragment. They are repeated.
 namespace anello::wire::camera {
@@ -41,7 +42,8 @@ enum Flag : std::uint8_t {
     with_checksum = 1,
     start_of_run = 2,
     end_of_run = 4,
-    known_flags = 7,
+    gain_selected = 64,
+    known_flags = 7 | gain_selected,
 };
 
 /// What made the camera trigger, as bits; 0: not known. The numbers are those of the observatory's trigger interface
@@ -75,6 +77,10 @@ constexpr std::size_t first_cells_room(std::size_t n_pixels) noexcept {
     return n_pixels == drs4_pixels ? first_cells_bytes : 0;
 }
 
+/// Pixels of a board that says which gain of each it sent: as many as the last two bytes of its counters have bits.
+inline constexpr std::uint8_t most_selected_pixels = 16;
+inline constexpr std::size_t low_gain_offset = 62;  ///< in the header
+
 /// The board's own counters; the event builder forwards them as they are.
 enum class CountersKind : std::uint8_t {
     none,
@@ -102,6 +108,8 @@ struct Header {
     std::array<std::byte, counters_bytes> counters{};
 
     bool is_marker() const noexcept { return (flags & (start_of_run | end_of_run)) != 0; }
+    /// A bit for each pixel whose low gain was sent, the first pixel's the lowest; with gain_selected alone.
+    std::uint16_t low_gain() const noexcept;
     bool has_first_cells() const noexcept { return counters_kind == CountersKind::dragon_drs4 && !is_marker(); }
     /// Of the payload, without first cells. Only after parse() was ok.
     std::size_t waveform_bytes() const noexcept { return payload_bytes - (has_first_cells() ? first_cells_bytes : 0); }
@@ -126,8 +134,8 @@ constexpr std::uint32_t port_index(std::uint32_t board, std::uint32_t n_boards, 
 /// Hot path: no allocation, no lock, no log, no throw.
 /// Checks everything but the checksum: magic, version, flags, length against the datagram, shape against payload_bytes
 /// (n_samples 0, or n_pixels * n_gains * n_samples * 2 and the first cells == payload_bytes), counters_kind,
-/// trigger_tag, first cells; and that the checksum is 0 where it is not flagged, so that a flag lost on the way does
-/// not switch the check off.
+/// trigger_tag, first cells, which gains were sent; and that the checksum is 0 where it is not flagged, so that a flag
+/// lost on the way does not switch the check off.
 Verdict parse(std::span<const std::byte> datagram, Header& header) noexcept;
 /// ok, or wrong_checksum. Datagrams without the flag are ok. Only after parse() was ok.
 Verdict verify(std::span<const std::byte> datagram, const Header& header) noexcept;

@@ -71,6 +71,7 @@ Verdict read_camera(Bytes datagram, Contents& contents) {
                        {"trigger_tag", "hex", header.trigger_tag},
                        {"payload_bytes", "bytes", header.payload_bytes},
                        {"checksum", "hex", header.checksum}};
+    if ((header.flags & camera::gain_selected) != 0) contents.header.push_back({"low_gain", "hex", header.low_gain()});
     add_board_counters(header, contents);
     if (verdict != Verdict::ok) return verdict;
     if (header.is_marker())

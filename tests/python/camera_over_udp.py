@@ -29,7 +29,7 @@ def eventually(condition: Callable[[], bool]) -> bool:
 
 def run_node(events: camera_files.CameraEvents, *settings: str) -> None:
     """A node that gets all fragments and has stopped."""
-    boards, gains, pixels, samples = events.waveform.shape[1:]
+    boards, gains, pixels, samples = events.waveform[0].shape
     shape = (f"boards={boards}", f"gains={gains}", f"pixels_per_board={pixels}", f"samples={samples}")
     config = load(
         None, [*(f"camera.{part}" for part in shape), f"receive.ports={[0] * boards}",
@@ -56,7 +56,7 @@ def assert_same(built: Iterator[camera_events.CameraEvent], events: camera_files
         assert event.event_number == events.event_number[index]
         assert event.timestamp_ns == events.timestamp_ns[index]
         assert event.boards.tolist() == present.tolist()
-        np.testing.assert_array_equal(event.waveforms, events.waveform[index, present])
+        np.testing.assert_array_equal(event.waveforms, events.waveform[index][present])
         np.testing.assert_array_equal(event.headers["counters"], events.counters[index, present])
         n_seen += 1
     assert n_seen == events.n_events

@@ -75,7 +75,7 @@ class CalibrationHandle {
 
     CalibratedShape shape_;
     CameraCalibration calibration_;
-    std::vector<std::uint32_t> low_gain_;
+    std::vector<std::uint16_t> low_gain_;
 };
 
 }  // namespace

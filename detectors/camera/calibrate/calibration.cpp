@@ -150,10 +150,10 @@ void CameraCalibration::take_factors(const Steps& steps) {
 
 // Hot path from here on: no allocation, no lock, no log, no throw.
 Correction CameraCalibration::correct(std::uint32_t board, std::uint32_t run_id, std::byte* samples,
-                                      const Drs4Readout* readout, std::uint32_t* low_gain) noexcept {
+                                      const Drs4Readout* readout, std::uint16_t* low_gain) noexcept {
     ANELLO_ASSERT(board < shape_.n_boards);
-    std::uint32_t nobody = 0;
-    std::uint32_t& low = low_gain == nullptr ? nobody : *low_gain;
+    std::uint16_t nobody = 0;
+    std::uint16_t& low = low_gain == nullptr ? nobody : *low_gain;
     if (coefficients_.n_cells == 1) {
         low = correct_pedestals(board, samples);
         return Correction::done;
@@ -170,11 +170,11 @@ Correction CameraCalibration::correct(std::uint32_t board, std::uint32_t run_id,
 /// Gains one after the other, the high one first: where gains are selected, it says which pixels' low gain is taken.
 template <typename Baseline>
 void CameraCalibration::write(const Channel& channel, std::byte* samples, Baseline parts_at,
-                              std::uint32_t& low_gain) const noexcept {
+                              std::uint16_t& low_gain) const noexcept {
     const std::size_t row_bytes = std::size_t{2} * shape_.n_samples;
     std::byte* const row = samples + (channel.gain * shape_.pixels_per_board + channel.pixel) * row_bytes;
     if (factor_.empty()) return subtract(row, shape_.n_samples, parts_at);
-    const std::uint32_t bit = selects_gain() ? 1U << channel.pixel : 0;
+    const auto bit = static_cast<std::uint16_t>(selects_gain() ? 1U << channel.pixel : 0);
     if (channel.gain == 1 && (low_gain & bit) == 0) return;
     std::array<std::byte, 2 * most_samples> scaled;
     const std::int32_t most = scale(row, scaled.data(), shape_.n_samples, parts_at, factor_[channel.number]);
@@ -182,8 +182,8 @@ void CameraCalibration::write(const Channel& channel, std::byte* samples, Baseli
     std::memcpy(samples + channel.pixel * row_bytes, scaled.data(), row_bytes);
 }
 
-std::uint32_t CameraCalibration::correct_pedestals(std::uint32_t board, std::byte* samples) const noexcept {
-    std::uint32_t low_gain = 0;
+std::uint16_t CameraCalibration::correct_pedestals(std::uint32_t board, std::byte* samples) const noexcept {
+    std::uint16_t low_gain = 0;
     std::size_t number = first_channel(board);
     for (std::uint32_t gain = 0; gain < shape_.n_gains; ++gain)
         for (std::uint32_t pixel = 0; pixel < shape_.pixels_per_board; ++pixel, ++number) {
@@ -194,11 +194,11 @@ std::uint32_t CameraCalibration::correct_pedestals(std::uint32_t board, std::byt
     return low_gain;
 }
 
-std::uint32_t CameraCalibration::correct_cells(std::uint32_t board, std::byte* samples,
+std::uint16_t CameraCalibration::correct_cells(std::uint32_t board, std::byte* samples,
                                                const Drs4Readout& readout) noexcept {
     const std::uint32_t n = shape_.n_samples;
     const auto now = std::max(static_cast<std::uint32_t>(readout.clock_ticks / TimeLapseTable::ticks_per_step), 1U);
-    std::uint32_t low_gain = 0;
+    std::uint16_t low_gain = 0;
     std::size_t channel = first_channel(board);
     for (std::uint32_t gain = 0; gain < shape_.n_gains; ++gain) {
         Spikes spikes;

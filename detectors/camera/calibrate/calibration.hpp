@@ -54,10 +54,10 @@ class CameraCalibration {
         std::uint32_t gain_threshold = 0;
     };
     /// Pixels of a board whose gain can be selected: as many as low_gain has bits.
-    static constexpr std::uint32_t most_selected_pixels = 32;
+    static constexpr std::uint32_t most_selected_pixels = wire::camera::most_selected_pixels;
 
     /// Throws ConfigError: 1 or 2 gains, and 7 pixels on a board and at most 1024 samples where baselines are of cells;
-    /// at most 32 pixels where gains are selected; and a flat field of two gains without that.
+    /// at most 16 pixels where gains are selected; and a flat field of two gains without that.
     CameraCalibration(CalibrationCoefficients coefficients, const CalibratedShape& shape, Steps steps);
 
     // Hot path from here on: no allocation, no lock, no log, no throw.
@@ -69,7 +69,7 @@ class CameraCalibration {
     /// the low one are multiplied. low_gain: a bit for each pixel whose low gain was taken, the first pixel's the
     /// lowest; may be null.
     Correction correct(std::uint32_t board, std::uint32_t run_id, std::byte* samples, const Drs4Readout* readout,
-                       std::uint32_t* low_gain = nullptr) noexcept;
+                       std::uint16_t* low_gain = nullptr) noexcept;
     /// Asks memory for what correct() will need of this board.
     void prefetch(std::uint32_t board, const Drs4Readout& readout) const noexcept;
 
@@ -106,10 +106,10 @@ class CameraCalibration {
     std::size_t first_channel(std::uint32_t board) const noexcept {
         return std::size_t{board} * shape_.n_gains * shape_.pixels_per_board;
     }
-    std::uint32_t correct_pedestals(std::uint32_t board, std::byte* samples) const noexcept;
-    std::uint32_t correct_cells(std::uint32_t board, std::byte* samples, const Drs4Readout& readout) noexcept;
+    std::uint16_t correct_pedestals(std::uint32_t board, std::byte* samples) const noexcept;
+    std::uint16_t correct_cells(std::uint32_t board, std::byte* samples, const Drs4Readout& readout) noexcept;
     template <typename Baseline>
-    void write(const Channel& channel, std::byte* samples, Baseline parts_at, std::uint32_t& low_gain) const noexcept;
+    void write(const Channel& channel, std::byte* samples, Baseline parts_at, std::uint16_t& low_gain) const noexcept;
     Spikes spikes_after(std::uint16_t before, std::uint16_t first) const noexcept;
     void add_spikes(const Spikes& spikes, std::size_t channel, std::int32_t* extra) const noexcept;
     void forget(std::uint32_t board, std::uint32_t run_id) noexcept;

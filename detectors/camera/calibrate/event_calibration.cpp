@@ -79,14 +79,15 @@ EventCalibration::Board EventCalibration::state_of(const CameraEventView& event,
     const CalibratedShape& shape = calibration_.shape();
     const CameraWaveforms found = waveforms_in(event.slot(board));
     const bool fits = found.n_samples == shape.n_samples && found.n_pixels == shape.pixels_per_board &&
-                      found.n_gains == shape.n_gains && found.waveform_bytes() == board_bytes_;
+                      found.n_gains == shape.n_gains && found.waveform_bytes() == board_bytes_ &&
+                      !found.is_gain_selected;
     return fits ? Board::good : Board::wrong_shape;
 }
 
 Correction EventCalibration::correct_board(const CameraEventView& event, std::uint32_t board) noexcept {
     std::byte* const slot = event.writable_slot(board);
     const std::optional<Drs4Readout> readout = readout_in(slot);
-    std::uint32_t low_gain = 0;
+    std::uint16_t low_gain = 0;
     const Correction done = calibration_.correct(board, event.run_id, slot + wire::camera::header_bytes,
                                                  readout ? &*readout : nullptr, &low_gain);
     if (done != Correction::done) return done;

@@ -106,7 +106,7 @@ class AnelloEventSource(EventSource):  # type: ignore[misc]  # which is not type
 
     def _generator(self) -> Iterator[ArrayEventContainer]:
         for count, event in enumerate(camera_events.read(self.input_url)):
-            alike = event.of_kind(calibrated=bool(event.calibration_steps.any()))
+            alike = event.of_kind(calibrated=bool(event.is_calibrated.any()))
             samples, present = self._camera.by_pixel(alike)
             yield self._container(count, alike, samples, present)
 
@@ -129,21 +129,21 @@ class AnelloEventSource(EventSource):  # type: ignore[misc]  # which is not type
             pixel_status=np.where(present, STORED, 0).astype(np.uint8),
         )  # fmt: skip
         if HAS_MONITORING:
-            self._mask(made, ~present)
+            self._mask(made, ~present, gain)
         return made
 
-    def _mask(self, made: ArrayEventContainer, missing: NDArray[np.bool_]) -> None:
+    def _mask(self, made: ArrayEventContainer, missing: NDArray[np.bool_], gain: NDArray[np.int8]) -> None:
         from ctapipe.containers import CameraCalibrationContainer
 
         made.monitoring.tel[self.telescope].camera.coefficients = CameraCalibrationContainer(
-            outlier_mask=np.tile(missing, (self._n_gains, 1))
+            outlier_mask=np.tile(missing, (max(self._n_gains, 1 + int(gain.max())), 1))
         )
 
     def _one_gain(
         self, event: camera_events.CameraEvent, samples: NDArray[np.uint16]
     ) -> tuple[NDArray[np.int8], NDArray[np.float32]]:
         """int8[P], 0 the high gain, and float32[1, P, samples]: ctapipe's image cleaning stops at two gains. Where the
-        run selected one, its samples are counts of the high gain already."""
+        run calibrated them, samples of a selected gain are counts of the high one already."""
         if len(samples) == 1:
             gain = self._camera.low_gain(event)[self._camera.channel_of_pixel].astype(np.int8)
             chosen = samples[0].astype(np.float32)
@@ -151,7 +151,7 @@ class AnelloEventSource(EventSource):  # type: ignore[misc]  # which is not type
             gain = (samples[0].max(axis=1) > self.saturation).astype(np.int8)
             chosen = samples[gain, np.arange(samples.shape[1])].astype(np.float32)
         chosen -= chosen[:, : self.n_pedestal].mean(axis=1, keepdims=True)
-        if len(samples) == 2:
+        if len(samples) == 2 or not event.is_calibrated.any():
             chosen[gain == 1] *= self.gain_ratio
         return gain, chosen[np.newaxis]
 

@@ -46,9 +46,10 @@ class Messages:
     """A telescope's run as messages of R1v1 (Protobuf).
 
     Whether its samples are calibrated (camera_calibrate), and their shape, the first event with samples of this camera
-    says: a data stream has one offset, and a table one shape. Other boards are left out of events, as if they were
-    missing, each counted by its cause: n_unlike, calibrated or not, unlike the stream; n_other_shape. An event that has
-    no other boards is refused (ValueError), and its boards are not counted.
+    says: a data stream has one offset, and a table one shape, but for events whose front ends have sent one of two
+    gains. Other boards are left out of events, as if they were missing, each counted by its cause: n_unlike, calibrated
+    or not, unlike the stream; n_other_shape. An event that has no other boards is refused (ValueError), and its boards
+    are not counted.
 
     pe_per_count: what a count above the baseline is worth, in photo-electrons; readers then have these. It holds for
     boards whose samples had the flat field's factors; others are unlike the stream. 0: readers have counts.
@@ -58,7 +59,7 @@ class Messages:
     run: int
     telescope: int = 1
     is_calibrated: bool | None = None
-    shape: tuple[int, ...] = ()  # gains, pixels, samples of a board
+    shape: tuple[int, ...] = ()  # gains, pixels, samples of a board that sends all gains
     n_unlike: int = 0
     n_other_shape: int = 0
     pe_per_count: float = 0.0
@@ -173,17 +174,24 @@ class Messages:
         if not usable.any():
             raise ValueError(f"event {event.event_number} has no board with samples of {self.camera.name}{self._needs}")
         self.is_calibrated = bool((usable & is_calibrated).any())
+        shapes[_is_raw_and_selected(event), 0] += 1
         found, n_boards = np.unique(shapes[usable & (is_calibrated == self.is_calibrated)], axis=0, return_counts=True)
         self.shape = tuple(found[n_boards.argmax()].tolist())
 
     def _which(self, event: CameraEvent) -> tuple[NDArray[np.bool_], NDArray[np.bool_]]:
         """bool[B] both: calibrated or not, unlike the stream; what the stream takes."""
         unlike = self._is_calibrated(event) != bool(self.is_calibrated)
-        return unlike, ~unlike & _has_samples(event) & (shapes_of(event.headers) == self.shape).all(axis=1)
+        shapes = shapes_of(event.headers)
+        selected = _is_raw_and_selected(event)
+        shapes[selected, 0] += 1  # what such a board has been read with
+        fits = ~unlike & _has_samples(event) & (shapes == self.shape).all(axis=1)
+        return unlike, fits & (selected == (2 * (fits & selected).sum() > fits.sum()))
 
     def _is_calibrated(self, event: CameraEvent) -> NDArray[np.bool_]:
         """bool[B]: as far as the stream needs it."""
-        found: NDArray[np.bool_] = (event.calibration_steps & (FLATFIELDED if self.pe_per_count else 0xFF)) != 0
+        if not self.pe_per_count:
+            return event.is_calibrated
+        found: NDArray[np.bool_] = (event.calibration_steps & FLATFIELDED) != 0
         return found
 
     def _actions(self, event: CameraEvent) -> int:
@@ -219,6 +227,12 @@ def offset_of(messages: Messages) -> float:
 def scale_of(messages: Messages) -> float:
     """By which samples are divided: counts, or those of a photo-electron."""
     return 1 / messages.pe_per_count if messages.pe_per_count else 1.0
+
+
+def _is_raw_and_selected(event: CameraEvent) -> NDArray[np.bool_]:
+    """bool[B]: whose front end has sent one of two gains."""
+    found: NDArray[np.bool_] = event.calibration_steps == GAIN_SELECTED
+    return found
 
 
 def _has_samples(event: CameraEvent) -> NDArray[np.bool_]:

@@ -11,6 +11,7 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
@@ -29,6 +30,7 @@ DRAGON = 1
 COUNTERS_KINDS = {22: DRAGON, 16: 2, 20: 3}  # bytes of a module's counters: counters_kind of its fragments
 UCTS_BYTES, UCTS_TIME_AT = 31, 12  # after event, pps and clock counter, u32 each: a u64 in ns
 STORED, GAINS = 0b11, 0b1100  # of pixel_status in R1v1: its samples are in `waveform`; the gains that it was read with
+LOW_GAIN = 0b1000  # of these, only this one
 
 
 @dataclass(frozen=True)
@@ -36,6 +38,7 @@ class _Event:
     """Of M modules with K pixels. waveform: uint16[M, gain, K, sample], the high gain first. counters: uint8[M, n].
 
     trigger_tag: bits of TriggerTag, 0 not known. first_cells: uint16[M, 8], of LST's modules; None: there are none.
+    low_gain: uint16[M], of one of two gains a bit for each pixel whose low one it is; None: all gains are here.
     """
 
     number: int
@@ -45,19 +48,41 @@ class _Event:
     counters: NDArray[np.uint8]
     trigger_tag: int = 0
     first_cells: NDArray[np.uint16] | None = None
+    low_gain: NDArray[np.uint16] | None = None
 
 
-def read(path: Path) -> CameraEvents:
-    """Raises InputError if it is no file of one of these cameras, ConfigError without protozfits."""
+def read(path: Path, *others: Path) -> CameraEvents:
+    """others: files of the same run, as event builders that write several side by side deal its events to them.
+
+    Raises InputError if one is no file of one of these cameras, or of another run; ConfigError without protozfits.
+    """
+    run_id, modules, events = _of_file(path)
+    for other in others:
+        its_run, its_modules, its_events = _of_file(other)
+        if its_run != run_id or not np.array_equal(its_modules, modules):
+            raise InputError(f"{other}: run {its_run}, or its modules, are not those of {path}: run {run_id}")
+        events += its_events
+    if others:
+        events.sort(key=lambda event: event.number)
+        _check_no_event_comes_twice(path, events)
+    return _joined(path, run_id, modules, events)
+
+
+def _check_no_event_comes_twice(path: Path, events: Sequence[_Event]) -> None:
+    for event, after in pairwise(events):
+        if event.number == after.number:
+            raise InputError(f"{path}: event {event.number} is in more than one of the files, or twice in one")
+
+
+def _of_file(path: Path) -> tuple[int, NDArray[np.uint16], list[_Event]]:
     if not path.is_file():
         raise InputError(f"{path}: there is no such file")
     zfits = _protozfits(path)
     try:
         with zfits.File(str(path)) as file:
-            run_id, modules, events = _read(file)
+            return _read(file)
     except (OSError, AttributeError, KeyError, IndexError, StopIteration, TypeError, ValueError) as error:
         raise InputError(f"{path}: no zfits file of events of a camera that is known ({error})") from error
-    return _joined(path, run_id, modules, events)
 
 
 def _read(file: Any) -> tuple[int, NDArray[np.uint16], list[_Event]]:
@@ -152,7 +177,18 @@ def _r1v1(row: Any, about: Any) -> _Event:
         counters=counters,
         trigger_tag=tag or triggers.tag_of_type(int(row.event_type)),
         first_cells=cells.reshape(n_modules, N_CHIPS) if _are_of_chips(cells, n_modules) else None,
+        low_gain=_low_gain(row, n_modules, has_two=int(about.num_channels) > 1) if n_gains == 1 else None,
     )
+
+
+def _low_gain(row: Any, n_modules: int, *, has_two: bool) -> NDArray[np.uint16] | None:
+    """Of an event of one gain; None where its camera has no other. has_two: the file says that it has."""
+    status = np.asarray(row.pixel_status)
+    is_low = (status & GAINS) == LOW_GAIN
+    if not len(status) or not (has_two or is_low.any()):
+        return None
+    bits = np.uint16(1) << np.arange(len(status) // n_modules, dtype=np.uint16)
+    return np.asarray((is_low.reshape(n_modules, -1) * bits).sum(axis=1), np.uint16)
 
 
 def _stored(pixel_status: Any, n_pixels: int, *, is_whole: bool) -> NDArray[np.bool_]:
@@ -184,10 +220,10 @@ def _protozfits(path: Path) -> Any:
 
 
 def _joined(path: Path, run_id: int, modules: NDArray[np.uint16], events: Sequence[_Event]) -> CameraEvents:
-    shapes = {(event.waveform.shape, event.counters.shape) for event in events}
+    shapes = {(event.waveform.shape[0], *event.waveform.shape[2:], event.counters.shape) for event in events}
     if len(shapes) != 1:
         raise InputError(f"{path}: {len(events)} events, which are not all of one shape")
-    if events[0].waveform[0].nbytes + 2 * N_CHIPS > MAX_PAYLOAD_BYTES:
+    if max(event.waveform[0].nbytes for event in events) + 2 * N_CHIPS > MAX_PAYLOAD_BYTES:
         raise InputError(f"{path}: a board's waveforms are larger than a datagram, {MAX_PAYLOAD_BYTES} bytes")
     n_bytes = events[0].counters.shape[1]
     if n_bytes and n_bytes not in COUNTERS_KINDS:
@@ -202,12 +238,13 @@ def _joined(path: Path, run_id: int, modules: NDArray[np.uint16], events: Sequen
         boards=modules.astype(np.uint16),
         event_number=np.array([event.number for event in events], np.uint32),
         timestamp_ns=np.array([event.timestamp_ns for event in events], np.uint64),
-        waveform=np.stack([event.waveform for event in events]),
+        waveform=[event.waveform for event in events],
         present=present,
         counters=counters,
         counters_kind=kind,
         trigger_tag=np.array([event.trigger_tag for event in events], np.uint8),
         first_cells=first_cells,
+        low_gain=[event.low_gain for event in events],
         note=note,
     )
 

@@ -86,16 +86,37 @@ PixelIntegrator::PixelIntegrator(const IntegratorConfig& config)
 PixelIntegrator::Board PixelIntegrator::state_of(const CameraEventView& event, std::uint32_t board) const noexcept {
     if (board >= event.shape.n_boards || !event.present.contains(board)) return Board::missing;
     const CameraWaveforms found = waveforms_in(event.slot(board));
+    const bool is_one_gain = found.is_gain_selected && found.n_gains == 1;
+    const std::size_t n_bytes = is_one_gain ? board_bytes_ / rule_.n_gains : board_bytes_;
     const bool fits = found.n_samples == rule_.n_samples && found.n_pixels == rule_.n_pixels &&
-                      found.n_gains == rule_.n_gains && found.waveform_bytes() == board_bytes_;
-    return fits ? Board::good : Board::wrong_shape;
+                      (is_one_gain || found.n_gains == rule_.n_gains) && found.waveform_bytes() == n_bytes;
+    if (!fits) return Board::wrong_shape;
+    return is_one_gain ? Board::one_gain : Board::good;
 }
 
 void PixelIntegrator::integrate_board(std::uint32_t board, const std::byte* samples,
                                       PixelMemory& found) const noexcept {
-    const std::size_t first = std::size_t{board} * rule_.n_pixels;
+    integrate_pixels(board, rule_, samples, 0, found);
+}
+
+/// The front end has chosen one gain of each pixel. Where its samples were calibrated, they are in counts of the high
+/// gain already.
+void PixelIntegrator::integrate_one_gain(const CameraEventView& event, std::uint32_t board,
+                                         PixelMemory& found) const noexcept {
+    PulseRule rule = rule_;
+    rule.n_gains = 1;
+    const std::byte* const slot = event.slot(board);
+    integrate_pixels(board, rule, event.payload(board), is_calibrated(slot) ? 0 : low_gain_in(slot), found);
+}
+
+/// low_gain: a bit for each pixel whose only samples are of the low gain.
+void PixelIntegrator::integrate_pixels(std::uint32_t board, const PulseRule& rule, const std::byte* samples,
+                                       std::uint16_t low_gain, PixelMemory& found) const noexcept {
+    const std::size_t first = std::size_t{board} * rule.n_pixels;
     std::array<std::int32_t, most_pixels> area;
-    find_(rule_, samples, {area.data(), &found.peak_sample[first], &found.flags[first]});
+    find_(rule, samples, {area.data(), &found.peak_sample[first], &found.flags[first]});
+    for (std::size_t pixel = 0; low_gain != 0; ++pixel, low_gain = static_cast<std::uint16_t>(low_gain >> 1))
+        if ((low_gain & 1) != 0) found.flags[first + pixel] |= pixel_low_gain;
     for (std::size_t pixel = 0; pixel < rule_.n_pixels; ++pixel) {
         const std::size_t gain = (found.flags[first + pixel] & pixel_low_gain) != 0 ? 1 : 0;
         found.charge[first + pixel] = static_cast<float>(area[pixel]) * counts_per_area_[gain];
@@ -124,6 +145,9 @@ BoardsLeftOut PixelIntegrator::integrate(const CameraEventView& event, std::uint
     switch (state_of(event, board)) {
         case Board::good:
             integrate_board(board, event.payload(board), found);
+            return {};
+        case Board::one_gain:
+            integrate_one_gain(event, board, found);
             return {};
         case Board::missing:
             flag_board(board, pixel_missing, found);

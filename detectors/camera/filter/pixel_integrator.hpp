@@ -91,9 +91,12 @@ class PixelIntegrator {
     std::size_t n_pixels() const noexcept { return std::size_t{n_boards_} * rule_.n_pixels; }
 
   private:
-    enum class Board : std::uint8_t { good, missing, wrong_shape };
+    enum class Board : std::uint8_t { good, one_gain, missing, wrong_shape };
     Board state_of(const CameraEventView& event, std::uint32_t board) const noexcept;
     void integrate_board(std::uint32_t board, const std::byte* samples, PixelMemory& found) const noexcept;
+    void integrate_one_gain(const CameraEventView& event, std::uint32_t board, PixelMemory& found) const noexcept;
+    void integrate_pixels(std::uint32_t board, const PulseRule& rule, const std::byte* samples, std::uint16_t low_gain,
+                          PixelMemory& found) const noexcept;
     void flag_board(std::uint32_t board, PixelFlag flag, PixelMemory& found) const noexcept;
 
     PulseRule rule_;

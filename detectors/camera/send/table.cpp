@@ -32,8 +32,10 @@ std::uint32_t filter_of(Shuffle how) noexcept {
 
 bool TableShape::fits(const CameraWaveforms& board) const noexcept {
     if (board_bytes() == 0) return board.payload_bytes <= tail_bytes;
-    return board.n_gains == n_gains && board.n_pixels == n_pixels && board.n_samples == n_samples &&
-           board.payload_bytes >= board_bytes() && board.payload_bytes - board_bytes() <= tail_bytes;
+    const bool has_gains = board.n_gains == n_gains || (board.is_gain_selected && board.n_gains < n_gains);
+    const std::size_t n_bytes = waveform_bytes_of(board);
+    return has_gains && board.n_pixels == n_pixels && board.n_samples == n_samples && board.payload_bytes >= n_bytes &&
+           board.payload_bytes - n_bytes <= tail_bytes;
 }
 
 TableEncoder::TableEncoder(const CompressionConfig& config, const TableShape& shape)
@@ -82,8 +84,10 @@ void TableEncoder::gather(const CameraEventView& event, EncodedEvent& made) noex
             made.table.n_misfits += is_present ? 1 : 0;
             continue;
         }
-        copy(event.payload(board), board_bytes, waveforms);
-        copy(event.payload(board) + board_bytes, sent.payload_bytes - board_bytes, tails_.data() + board * tail_bytes);
+        const std::size_t n_bytes = shape_.waveform_bytes_of(sent);
+        copy(event.payload(board), n_bytes, waveforms);
+        std::fill_n(waveforms + n_bytes, board_bytes - n_bytes, std::byte{0});
+        copy(event.payload(board) + n_bytes, sent.payload_bytes - n_bytes, tails_.data() + board * tail_bytes);
         made.body_bytes += header_bytes + sent.payload_bytes;
     }
 }

@@ -20,11 +20,17 @@ struct TableShape {
     std::uint32_t n_gains = 0, n_pixels = 0, n_samples = 0;  ///< of a board; 0: payloads have no shape, and are tails
     std::uint32_t tail_bytes = 0;                            ///< what a board's payload has behind its waveforms
 
-    std::size_t board_bytes() const noexcept { return std::size_t{2} * n_gains * n_pixels * n_samples; }
+    std::size_t board_bytes() const noexcept { return gain_bytes() * n_gains; }
+    std::size_t gain_bytes() const noexcept { return std::size_t{2} * n_pixels * n_samples; }
     std::size_t waveform_bytes() const noexcept { return n_boards * board_bytes(); }
     std::size_t header_bytes() const noexcept { return std::size_t{n_boards} * wire::camera::header_bytes; }
     std::size_t all_tail_bytes() const noexcept { return std::size_t{n_boards} * tail_bytes; }
+    /// Of two gains one may have been sent: it stands where the high gain does.
     bool fits(const CameraWaveforms& board) const noexcept;
+    /// Of a board that fits.
+    std::size_t waveform_bytes_of(const CameraWaveforms& board) const noexcept {
+        return board_bytes() == 0 ? 0 : gain_bytes() * board.n_gains;
+    }
 };
 
 /// The filters of the column `waveform`, in their order; of `headers` and `tail` zstd is the only one.

@@ -57,7 +57,7 @@ RC_GTEST_PROP(CameraCalibrationProperty, AnyCellsAndClocksStayInBounds, ()) {
         for (std::size_t i = 1; i <= n_samples; ++i) memory[i] = static_cast<std::uint16_t>(random.below(65536));
         const std::vector<std::uint16_t> before = memory;
         calibration.prefetch(board, readout);
-        std::uint32_t low_gain = 0;
+        std::uint16_t low_gain = 0;
         const Correction done =
             calibration.correct(board, random.below(2), reinterpret_cast<std::byte*>(&memory[1]), &readout, &low_gain);
         RC_ASSERT(low_gain < 128);

@@ -195,7 +195,7 @@ TEST(CameraCalibration, RefusesOtherShapes) {
 /// By the definition: [pixel][sample] in counts of the high gain, 400 added, and whose low gain was taken.
 struct Selected {
     std::vector<double> samples, factor;
-    std::uint32_t low_gain = 0;
+    std::uint16_t low_gain = 0;
 };
 
 Selected select(const std::vector<double>& corrected, const std::vector<float>& factors, std::uint32_t board,
@@ -204,7 +204,7 @@ Selected select(const std::vector<double>& corrected, const std::vector<float>& 
     for (std::uint32_t pixel = 0; pixel < 7; ++pixel) {
         const auto high = corrected.begin() + pixel * 40;
         const bool is_low = *std::max_element(high, high + 40) - 400 > threshold;
-        made.low_gain |= std::uint32_t{is_low} << pixel;
+        made.low_gain |= static_cast<std::uint16_t>(std::uint32_t{is_low} << pixel);
         const std::size_t gain = is_low ? 1 : 0;
         const double factor = factors.empty() ? (is_low ? 13 : 1) : double{factors[(board * 2 + gain) * 7 + pixel]};
         for (std::size_t i = 0; i < 40; ++i) {
@@ -236,7 +236,7 @@ TEST_P(GainSelection, EachSampleIsWhatTheDefinitionSays) {
         std::vector<std::uint16_t> samples = any_samples(random);
         const Selected wanted = select(reference.correct(samples, readout),
                                        GetParam() ? coefficients.flatfield : std::vector<float>{}, 2, threshold);
-        std::uint32_t low_gain = 77;
+        std::uint16_t low_gain = 77;
         ASSERT_EQ(calibration.correct(2, 5, bytes_of(samples), &readout, &low_gain), Correction::done);
         for (std::uint32_t pixel = 0; pixel < 7; ++pixel) {
             const bool is_low = (low_gain >> pixel & 1) != 0;
@@ -261,7 +261,7 @@ TEST(CameraCalibration, AThresholdIsMetByMoreThanIt) {
     coefficients.baseline.assign(4, 16 * 100);
     CameraCalibration calibration(coefficients, two_samples, {.gain_threshold = 50});
     std::vector<std::uint16_t> samples{150, 150, 149, 151, 101, 102, 103, 50};
-    std::uint32_t low_gain = 0;
+    std::uint16_t low_gain = 0;
     calibration.correct(0, 1, bytes_of(samples), nullptr, &low_gain);
     EXPECT_EQ(low_gain, 2U);
     EXPECT_THAT(std::vector(samples.begin(), samples.begin() + 4), testing::ElementsAre(450, 450, 400 + 3 * 13, 0))
@@ -299,7 +299,7 @@ TEST(CameraCalibration, GainAndFlatFieldAreRefusedWhereTheyMeanNothing) {
     using testing::HasSubstr;
     EXPECT_EQ(error({1, 7, 2, 40}, {.gain_threshold = 1}), "nothing");
     EXPECT_THAT(error({1, 7, 1, 40}, {.gain_threshold = 1}), HasSubstr("one gain"));
-    EXPECT_THAT(error({1, 33, 2, 40}, {.gain_threshold = 1}), HasSubstr("1 to 32"));
+    EXPECT_THAT(error({1, 17, 2, 40}, {.gain_threshold = 1}), HasSubstr("1 to 16"));
     EXPECT_THAT(error({1, 7, 2, 40}, {.flatfield = true, .gain_threshold = 1}), HasSubstr("has no flat field"));
     EXPECT_THAT(error({1, 7, 2, 40}, {.flatfield = true}, 14), HasSubstr("both gains are kept"));
     EXPECT_THAT(error({1, 7, 1, 1025}, {.flatfield = true}, 7), HasSubstr("1 to 1024"));
@@ -375,11 +375,11 @@ TEST(EventCalibration, LeavesOneGainAndFirstCellsBehindIt) {
     EXPECT_EQ(left.n_gains, 1);
     EXPECT_EQ(left.payload_bytes, 7 * 40 * 2 + 16);
     EXPECT_EQ(first_cells_in(event.slot(0)), cells);
-    EXPECT_EQ(wire::load_le<std::uint32_t>(event.slot(0) + 20), 1U << 3 | 1U << 6);
+    EXPECT_EQ(low_gain_in(event.slot(0)), 1U << 3 | 1U << 6);
     EXPECT_EQ(event.slot(0)[5], std::byte{8 + 16 + 64});
     EXPECT_EQ(event.sample(0, 0, 0, 7), 200 - 120 + 400);
     EXPECT_EQ(event.sample(0, 0, 3, 7), 13 * (250 - 217) + 400);
-    EXPECT_EQ(wire::load_le<std::uint32_t>(event.slot(2) + 20), 0U);
+    EXPECT_EQ(low_gain_in(event.slot(2)), 0);
     EXPECT_TRUE(std::equal(raw.begin(), raw.end(), event.slot(1))) << "it told no cells";
     EXPECT_EQ(rig.count(CalibrateCounter::boards_calibrated), 2U);
     EXPECT_EQ(rig.count(CalibrateCounter::boards_without_cells), 1U);

@@ -8,6 +8,7 @@
 
 #include "camera/events/event.hpp"
 #include "source/random.hpp"
+#include "wire/bytes.hpp"
 #include "wire/camera.hpp"
 
 /// Camera events made by hand, as the builder would leave them in event memory.
@@ -57,6 +58,16 @@ class CameraEvent {
     void remove(std::uint32_t board) noexcept {
         if (view_.present.contains(board)) --view_.n_present;
         view_.present.remove(board);
+    }
+    /// As a board that sends one of two gains; low_gain: a bit for each pixel whose low one that is. Of the layout's
+    /// waveforms the first half is left.
+    void select_gain(std::uint32_t board, std::uint16_t low_gain) {
+        wire::camera::Header header = header_of(board);
+        header.flags |= wire::camera::gain_selected;
+        header.n_gains = 1;
+        header.payload_bytes = static_cast<std::uint16_t>(layout_.payload_bytes() / 2);
+        wire::store_le(header.counters.data() + 22, low_gain);
+        wire::camera::seal({slot(board), view_.shape.slot_bytes()}, header);
     }
     /// Gives a board another shape than the layout's; its payload must fit.
     void reshape(std::uint32_t board, std::uint16_t n_samples, std::uint8_t n_pixels, std::uint8_t n_gains,

@@ -4,6 +4,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "camera/events/slot.hpp"
 #include "camera/tests/camera_event.hpp"
 #include "core/errors.hpp"
 
@@ -102,6 +103,24 @@ TEST(PixelIntegrator, ASaturatedHighGainYieldsToTheLowGain) {
     EXPECT_EQ(pixels.flags[19], pixel_low_gain);
     EXPECT_EQ(pixels.peak_sample[19], 39);  // the first sum that holds sample 40
     EXPECT_EQ(pixels.charge[19], 600.0F);
+}
+
+TEST(PixelIntegrator, OfOneGainThatTheFrontEndChoseTheLowOneIsMultiplied) {
+    PixelIntegrator integrator({.n_boards = 3, .saturation = 4000, .gain_ratio = 10});
+    test::CameraEvent event = flat_event();
+    for (const std::uint32_t pixel : {4U, 5U}) event.set_sample(2, 0, pixel, 40, 260);
+    event.set_sample(2, 0, 6, 20, 4000);  // saturated, and there is no other gain
+    event.select_gain(2, 0b0100000);
+    const PixelView pixels = integrator.integrate(event.view());
+    EXPECT_EQ(pixels.n_boards_wrong_shape, 0U);
+    EXPECT_EQ(pixels.charge[18], 60.0F);
+    EXPECT_EQ(pixels.flags[18], 0);
+    EXPECT_EQ(pixels.charge[19], 600.0F);
+    EXPECT_EQ(pixels.flags[19], pixel_low_gain);
+    EXPECT_EQ(pixels.charge[20], 3800.0F);
+    EXPECT_EQ(pixels.flags[20], 0);
+    mark_calibrated(event.slot(2), 2 | 16);
+    EXPECT_EQ(integrator.integrate(event.view()).charge[19], 60.0F) << "in counts of the high gain already";
 }
 
 TEST(PixelIntegrator, SaturationIsSeenInEverySample) {

@@ -121,6 +121,31 @@ TEST(TableShape, FitsWhatItHasRoomFor) {
     EXPECT_FALSE(shape.fits({59, 7, 2, 1680}));
     EXPECT_FALSE(shape.fits({60, 6, 2, 1680}));
     EXPECT_FALSE(shape.fits({60, 7, 1, 1680}));
+    constexpr auto any = wire::camera::CountersKind::none;
+    EXPECT_FALSE(shape.fits({60, 7, 1, 840, any, false})) << "which gain it is, is not said";
+    EXPECT_TRUE(shape.fits({60, 7, 1, 840, any, true}));
+    EXPECT_TRUE(shape.fits({60, 7, 1, 856, any, true}));
+    EXPECT_FALSE(shape.fits({60, 7, 1, 857, any, true}));
+}
+
+/// Where the high gain stands in other rows; the rest are zeros, whatever was there before.
+TEST(Table, HasRoomForOneOfTwoGains) {
+    const test::CameraLayout layout{.n_boards = 2, .n_samples = 8, .boards_per_group = 2};
+    test::CameraEvent event(layout);
+    source::Random random(3);
+    test::fill_waveforms(event, random, 4, [](std::uint32_t) { return 5.0; });
+    const TableShape shape = shape_of(layout, n_tail_bytes);
+    TableEncoder encoder({}, shape);
+    std::vector<std::byte> room(encoder.max_bytes());
+    encoder.encode_event(event.view(), room);
+    event.select_gain(1, 0b11);
+    const EncodedEvent made = encoder.encode_event(event.view(), room);
+    EXPECT_EQ(made.table.n_misfits, 0U);
+    const auto waveform = decoded(made.table.waveform, by_bytes | by_bits | by_zstd, shape.waveform_bytes());
+    std::vector<std::byte> expected(event.slot(1) + header_bytes, event.slot(1) + header_bytes + shape.gain_bytes());
+    expected.resize(shape.board_bytes());
+    EXPECT_EQ(std::vector(waveform.begin() + static_cast<std::ptrdiff_t>(shape.board_bytes()), waveform.end()),
+              expected);
 }
 
 TEST(ChunkDecoder, RefusesWhatDoesNotHoldItsBytes) {

@@ -21,7 +21,7 @@ from anello.camera import events as camera_events
 from anello.camera.cta import calibration, cameras, r1v1
 from anello.camera.cta.models import MODELS
 from anello.camera.engine import engine
-from anello.camera.event import BOARD_HEADER, DRAGON_DRS4, CameraEvent, TriggerTag
+from anello.camera.event import BOARD_HEADER, DRAGON_DRS4, LOW_GAIN_AT, CameraEvent, TriggerTag
 from anello.errors import ConfigError, InputError, engine_errors
 
 pytest.importorskip("anello._engine", reason="the compiled engine is not built")
@@ -564,7 +564,7 @@ def one_gain_but(boards: Sequence[int]) -> CameraEvent:
     event.headers["flags"][selected] = (2 | 4 | 8 | 16) << 2
     event.headers["n_gains"][selected] = 1
     event.headers["payload_bytes"][selected] = K * S * 2 + 16
-    event.headers["checksum"] = 5  # pixels 0 and 2; of the others a checksum
+    event.headers["counters"][:, LOW_GAIN_AT] = 5  # pixels 0 and 2; of the others whatever their maker writes there
     one = np.r_[0 : K * S * 2, G * K * S * 2 : G * K * S * 2 + 16]
     pieces = [bodies[board][one] if selected[board] else bodies[board] for board in range(M)]
     return replace(event, payloads=np.concatenate(pieces))

@@ -782,8 +782,111 @@ def test_r1v1_files_become_fragments_again(name: str, tmp_path: Path) -> None:
     assert found.first_cells is None, "none were known"
     for index, one in enumerate(sent):
         assert np.flatnonzero(found.present[index]).tolist() == one.boards.tolist()
-        assert np.array_equal(found.waveform[index, one.boards], one.waveforms)
+        assert np.array_equal(found.waveform[index][one.boards], one.waveforms)
         assert np.array_equal(found.counters[index, one.boards], one.headers["counters"])
+
+
+# --- Files as LST's event builder writes them -----------------------------------------------------------------------
+N_LOW_IN_A_THOUSAND = 10
+
+
+def low_gains(number: int) -> NDArray[np.bool_]:
+    """bool[1855], as the pixels stand in the file: of event `number`."""
+    return np.random.default_rng(number).integers(0, 1000, 1855) < N_LOW_IN_A_THOUSAND
+
+
+def both_gains(number: int) -> NDArray[np.uint16]:
+    """uint16[2, 1855, 40]: the low gain is recognised by its 10,000."""
+    samples = np.random.default_rng(100 + number).integers(300, 500, (2, 1855, 40)).astype(np.uint16)
+    samples[1] += 10_000
+    return samples
+
+
+def lst_file(path: Path, numbers: Sequence[int], *, run: int = 4343) -> Path:
+    """Cosmics of one gain, each pixel's own, and beside them every fifth event a flat field of two."""
+    import protozfits
+    from protozfits import CoreMessages_pb2, R1v1_debug_pb2, R1v1_pb2
+
+    def any_array(values: NDArray[Any]) -> Any:
+        kind = {"uint8": 2, "uint16": 4, "uint64": 8}[values.dtype.name]
+        return CoreMessages_pb2.AnyArray(type=kind, data=np.ascontiguousarray(values).tobytes())
+
+    with protozfits.ProtobufZOFits(n_tiles=5, rows_per_tile=20, compression_block_size_kb=64 * 1024) as out:
+        out.open(str(path))
+        out.move_to_new_table("DataStream")
+        out.write_message(R1v1_pb2.TelescopeDataStream(sb_id=run, obs_id=run, waveform_offset=400, waveform_scale=1))
+        out.move_to_new_table("CameraConfiguration")
+        out.write_message(R1v1_pb2.CameraConfiguration(
+            tel_id=1, local_run_id=run, num_modules=265, num_pixels=1855, num_channels=2, data_model_version="1.0",
+            num_samples_nominal=40, pixel_id_map=any_array(np.arange(1855, dtype=np.uint16)),
+            module_id_map=any_array(np.arange(265, dtype=np.uint16)),
+        ))  # fmt: skip
+        out.move_to_new_table("Events")
+        for number in numbers:
+            is_flat_field = number % 5 == 0
+            samples, low = both_gains(number), low_gains(number)
+            one_gain = np.where(low[:, np.newaxis], samples[1], samples[0])
+            status = np.full(1855, 0b1101) if is_flat_field else np.where(low, 0b1001, 0b0101)
+            out.write_message(R1v1_pb2.Event(
+                event_id=number, tel_id=1, local_run_id=run, event_type=0 if is_flat_field else 32,
+                event_time_s=START_NS // 10**9, event_time_qns=number * 400_000, num_samples=40, num_pixels=1855,
+                num_channels=2 if is_flat_field else 1, pixel_status=any_array(status.astype(np.uint8)),
+                waveform=any_array((samples if is_flat_field else one_gain).reshape(-1)),
+                first_cell_id=any_array(np.random.default_rng(number).integers(0, 4096, 2120).astype(np.uint16)),
+                module_hires_local_clock_counter=any_array(np.zeros(265, np.uint64)),
+                debug=R1v1_debug_pb2.DebugEvent(
+                    module_status=any_array(np.ones(265, np.uint8)), extdevices_presence=0,
+                    counters=any_array(np.zeros(265 * 22, np.uint8)),
+                ),
+            ))  # fmt: skip
+    return path
+
+
+@pytest.mark.process
+def test_events_of_one_gain_stand_beside_those_of_two_through_every_file(tmp_path: Path) -> None:
+    """An event builder's file, fragments, a node, its file, R1v1 again: each pixel's gain is known throughout."""
+    protozfits = pytest.importorskip("protozfits")
+    from anello.camera import events as camera_events
+
+    kept = through_a_node(lst_file(tmp_path / "lst.fits.fz", range(1, 11)), tmp_path)
+    found = list(camera_events.read(kept))
+    assert [one.event_number for one in found] == list(range(1, 11))
+    for one in found:
+        low, samples = low_gains(one.event_number), both_gains(one.event_number)
+        assert not one.is_calibrated.any()
+        if one.event_number % 5 == 0:
+            assert one.low_gain is None
+            assert np.array_equal(one.waveforms.transpose(1, 0, 2, 3).reshape(2, 1855, 40), samples)
+            continue
+        assert one.low_gain is not None
+        assert np.array_equal(one.low_gain.reshape(-1), low)
+        chosen = np.where(low[:, np.newaxis], samples[1], samples[0])
+        assert np.array_equal(one.waveforms.reshape(1855, 40), chosen)
+        assert one.first_cells is not None
+    with protozfits.File(str(r1v1_of(kept, tmp_path / "r1"))) as file:
+        for row in file.Events:
+            low, is_flat_field = low_gains(row.event_id), row.event_id % 5 == 0
+            wanted = np.full(1855, 0b1101) if is_flat_field else np.where(low, 0b1001, 0b0101)
+            assert np.array_equal(row.pixel_status, wanted)
+            assert row.num_channels == (2 if is_flat_field else 1)
+    again = zfits.read(tmp_path / "r1" / next(iter((tmp_path / "r1").iterdir())).name)
+    assert [one is None for one in again.low_gain] == [number % 5 == 0 for number in range(1, 11)]
+
+
+def test_files_that_an_event_builder_writes_side_by_side_are_one_run(tmp_path: Path) -> None:
+    pytest.importorskip("protozfits")
+    paths = [lst_file(tmp_path / f"{i}.fits.fz", range(i, 9, 2)) for i in (1, 2)]
+    found = zfits.read(*paths)
+    assert found.event_number.tolist() == list(range(1, 9))
+    done = CliRunner().invoke(cli.app, ["convert", *map(str, paths), str(tmp_path / "both.pcap")])
+    assert done.exit_code == 0, done.output
+    assert "8 events of 265 boards" in done.output
+    assert "7 events have one of two gains" in done.output
+    with pytest.raises(InputError, match="event 1 is in more than one of the files"):
+        zfits.read(paths[0], paths[1], paths[0])
+    other = lst_file(tmp_path / "other.fits.fz", [20], run=4344)
+    with pytest.raises(InputError, match=r"other.fits.fz: run 4344, or its modules, are not those of .*: run 4343"):
+        zfits.read(paths[0], other)
 
 
 def sample(data: DetectorData, name: str) -> tuple[CameraEvents, list[Any], dict[str, Any]]:
@@ -815,12 +918,12 @@ def test_an_lst_of_2018(detector_data: DetectorData) -> None:
     """Its first module was dead; gains come before modules there."""
     events, rows, truth = sample(detector_data, LST)
     n_samples = rows[0].waveform.size // 28
-    assert events.waveform.shape == (len(rows), 2, 2, 7, n_samples)
+    assert np.shape(events.waveform) == (len(rows), 2, 2, 7, n_samples)
     assert events.present.tolist() == [[False, True]] * len(rows)
     assert events.counters_kind == truth["counters_kind"]
     for index, row in enumerate(rows):
         assert events.event_number[index] == row.event_id
-        assert np.array_equal(events.waveform[index, 1, 1], row.waveform.reshape(2, 14, n_samples)[1, 7:])
+        assert np.array_equal(events.waveform[index][1, 1], row.waveform.reshape(2, 14, n_samples)[1, 7:])
         assert events.counters[index, 1, :22].tobytes() == row.lstcam.counters[22:].tobytes()
     wanted = truth["first_cells"]
     assert (events.first_cells is None) if wanted is None else np.array_equal(events.first_cells, wanted)
@@ -842,7 +945,7 @@ def test_digicam(detector_data: DetectorData) -> None:
     """Each pixel at the place of its module, by the camera's own table."""
     events, rows, _ = sample(detector_data, DIGICAM)
     *_, pixel_id = cameras.pixels("DigiCam")
-    assert events.waveform.shape == (len(rows), 108, 1, 12, rows[0].hiGain.waveforms.samples.size // 1296)
+    assert np.shape(events.waveform) == (len(rows), 108, 1, 12, rows[0].hiGain.waveforms.samples.size // 1296)
     for index, row in enumerate(rows):
         assert events.event_number[index] == row.eventNumber
         assert events.timestamp_ns[index] == row.local_time_sec * 10**9 + row.local_time_nanosec
@@ -850,5 +953,5 @@ def test_digicam(detector_data: DetectorData) -> None:
             zip(row.hiGain.waveforms.pixelsIndices, row.hiGain.waveforms.samples.reshape(1296, -1), strict=True)
         )
         for module, channel in np.ndindex(pixel_id.shape):
-            assert np.array_equal(events.waveform[index, module, 0, channel], by_pixel[pixel_id[module, channel]])
+            assert np.array_equal(events.waveform[index][module, 0, channel], by_pixel[pixel_id[module, channel]])
     assert len(list(camera_files.fragments(events))) == 108 * (len(rows) + 1 + camera_files.N_END_MARKERS)

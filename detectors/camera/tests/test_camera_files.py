@@ -58,7 +58,7 @@ def test_first_cells_and_tags_are_in_the_fragments() -> None:
         index = (struct.unpack_from("<I", fragment.data, 12)[0] + 2) % 2**32
         assert (kind, tag, n_bytes) == (4, tags[index], 2 * 2 * 7 * 4 + 16)
         assert fragment.data[-16:] == cells[index, fragment.board].tobytes()
-        assert fragment.data[64:-16] == events.waveform[index, fragment.board].tobytes()
+        assert fragment.data[64:-16] == events.waveform[index][fragment.board].tobytes()
         n_seen += 1
     assert n_seen == 5
 
@@ -125,7 +125,7 @@ def test_sample_is_what_the_file_says(
 def test_sample_as_arrays(sample: tuple[Path, dict[str, Any]], file_events: list[Any]) -> None:
     events = zfits.read(sample[0])
     n_boards = len(file_events[0].moduleStatus.status)
-    assert events.waveform.shape == (len(file_events), n_boards, 2, 7, file_events[0].hiGain.waveforms.num_samples)
+    assert np.shape(events.waveform) == (len(file_events), n_boards, 2, 7, file_events[0].hiGain.waveforms.num_samples)
     assert events.present.tolist() == [event.moduleStatus.status.astype(bool).tolist() for event in file_events]
     assert events.event_number.tolist() == [event.eventNumber for event in file_events]
     own = events.counters.view("<u4")[:, :, 0]

@@ -23,7 +23,8 @@ def decode(data: bytes) -> list[str]:
     """What a datagram says, as the lines of a vector's content."""
     magic, version, flags, board, run, event, sequence, checksum, time_ns, *rest = HEADER.unpack_from(data)
     samples, pixels, gains, kind, tag, n, own = rest
-    assert (magic, version, flags >> 3, tag >> 7, n) == (b"CAM1", 1, 0, 0, len(data) - 64)
+    assert (magic, version, flags & 0xB8, tag >> 7, n) == (b"CAM1", 1, 0, 0, len(data) - 64)
+    assert not flags & 64 or (gains == 1 and int.from_bytes(own[22:], "little") >> pixels == 0)
     assert checksum == (crc32c(data[:20] + bytes(4) + data[24:]) if flags & 1 else 0)
     lines = [
         f"camera flags={flags} board={board} run_id={run} event_number={event} sequence={sequence} "

@@ -186,6 +186,23 @@ Bytes build_camera_first_cells() {
     return datagram;
 }
 
+Bytes build_camera_gain_selected() {
+    camera::Header header =
+        camera_header(camera::with_checksum | camera::gain_selected, camera::CountersKind::dragon_drs4, 22);
+    header.trigger_tag = camera::tag_mono;
+    header.n_samples = 3;
+    header.n_pixels = 7;
+    header.n_gains = 1;
+    header.payload_bytes = 42 + camera::first_cells_bytes;
+    store_le(header.counters.data() + 22, std::uint16_t{0b1000010});
+    Bytes datagram(camera::header_bytes + header.payload_bytes);
+    for (std::uint16_t i = 0; i < 21; ++i)
+        store_le(datagram.data() + camera::header_bytes + 2 * i, static_cast<std::uint16_t>(400 + 90 * i));
+    camera::write_first_cells(datagram, {0, 4095, 1023, 1024, 2047, 2048, 3071, 3072});
+    camera::seal(datagram, header);
+    return datagram;
+}
+
 Bytes build_camera_marker(std::uint8_t flag, const camera::Totals& totals) {
     Bytes datagram(camera::header_bytes + camera::totals_bytes);
     camera::write_marker(datagram, camera_header(flag, camera::CountersKind::none, 0), totals);
@@ -345,6 +362,13 @@ TEST(Vectors, CameraFirstCells) {
     check("camera_first_cells.hex",
           "Camera fragment of 7 pixels, 2 gains, 3 samples, the LST's counters and first cells, a pedestal.",
           build_camera_first_cells(), describe_camera);
+}
+
+TEST(Vectors, CameraGainSelected) {
+    check("camera_gain_selected.hex",
+          "Camera fragment of 7 pixels, 3 samples of one of two gains each: of the second and the last pixel the low "
+          "one.",
+          build_camera_gain_selected(), describe_camera);
 }
 
 TEST(Vectors, CameraStartOfRun) {

@@ -195,6 +195,22 @@ RC_GTEST_PROP(CameraProperty, ReadsEveryHeaderItWrote, ()) {
     RC_ASSERT(read == header);
 }
 
+RC_GTEST_PROP(CameraProperty, AChosenGainIsReadBack, ()) {
+    camera::Header header = some_camera_header(camera::gain_selected | below<std::uint8_t>(2));
+    header.counters_kind = camera::CountersKind::none;
+    header.n_gains = 1;
+    header.n_pixels = static_cast<std::uint8_t>(1 + below<int>(16));
+    header.n_samples = static_cast<std::uint16_t>(1 + below<int>(40));
+    header.payload_bytes = static_cast<std::uint16_t>(2 * header.n_pixels * header.n_samples);
+    const auto low = below<std::uint32_t>(1U << header.n_pixels);
+    wire::store_le(header.counters.data() + 22, static_cast<std::uint16_t>(low));
+    Bytes datagram(camera::header_bytes + header.payload_bytes);
+    camera::seal(datagram, header);
+    camera::Header read;
+    RC_ASSERT(camera::parse(datagram, read) == Verdict::ok);
+    RC_ASSERT(read.low_gain() == low);
+}
+
 RC_GTEST_PROP(CameraProperty, FirstCellsStandBehindTheWaveforms, ()) {
     camera::Header header = some_camera_header(below<std::uint8_t>(2));
     header.counters_kind = camera::CountersKind::dragon_drs4;

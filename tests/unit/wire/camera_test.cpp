@@ -213,6 +213,37 @@ TEST(CameraVerdict, WrongFlags) {
     EXPECT_EQ(verdict_of(datagram), Verdict::wrong_flags) << "a marker with a tag";
 }
 
+Header selected_header(std::uint16_t low_gain) {
+    Header header = header_of(gain_selected);
+    header.n_gains = 1;
+    header.payload_bytes = 560;
+    store_le(header.counters.data() + 22, low_gain);
+    return header;
+}
+
+TEST(Camera, OneOfTwoGainsSaysOfWhichPixelsTheLowOne) {
+    Header header;
+    ASSERT_EQ(parse(fragment_of(selected_header(0b1000001)), header), Verdict::ok);
+    EXPECT_EQ(header.low_gain(), 0b1000001);
+    EXPECT_EQ(header.waveform_bytes(), 560U);
+}
+
+TEST(CameraVerdict, WrongFlagsOfAChosenGain) {
+    EXPECT_EQ(verdict_of(fragment_of(selected_header(0x80))), Verdict::wrong_flags) << "a pixel that is not there";
+    Header header = selected_header(0);
+    header.n_gains = 2;
+    header.payload_bytes = 1120;
+    EXPECT_EQ(verdict_of(fragment_of(header)), Verdict::wrong_flags) << "both gains";
+    header = selected_header(0);
+    header.n_samples = 0;
+    EXPECT_EQ(verdict_of(fragment_of(header)), Verdict::wrong_flags) << "no waveforms";
+    header = selected_header(0);
+    header.n_pixels = 17;
+    header.payload_bytes = 2 * 17 * 40;
+    EXPECT_EQ(verdict_of(fragment_of(header)), Verdict::wrong_flags) << "more pixels than bits";
+    EXPECT_EQ(verdict_of(marker_of(start_of_run | gain_selected)), Verdict::wrong_flags);
+}
+
 TEST(CameraVerdict, WrongFlagsOfFirstCells) {
     for (std::size_t chip = 0; chip < drs4_chips; ++chip) {
         FirstCells cells{};

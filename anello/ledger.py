@@ -139,6 +139,12 @@ def taken_for_strangers(gone: int, strangers: int) -> int:
     return max(0, min(gone, strangers))
 
 
+def unheard(board: int, own: int, strangers: int) -> Iterator[Loss]:
+    """Of a board that sends: nothing was heard of it, but from other addresses in its name. They may be its own."""
+    if strangers and not own:
+        yield Loss("datagrams", TAKEN_FOR_STRANGERS, strangers, False, f"board {board}")
+
+
 PUBLISHED = (
     ("sent", "records_sent"), ("dropped, subscribers had no room", "records_dropped_full"),
     ("dropped, nobody subscribed", "records_dropped_nobody"), ("too large", "records_dropped_too_large"),

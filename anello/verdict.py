@@ -10,7 +10,7 @@ from enum import StrEnum
 from typing import Any
 
 from anello import exit_codes
-from anello.ledger import Counters, Ledger, numbered
+from anello.ledger import TAKEN_FOR_STRANGERS, Counters, Ledger, numbered
 
 MOST_IN_LINE = 8
 MOST_NAMED = 3  # places in one line
@@ -170,9 +170,13 @@ def as_it_stands(flaws: Iterable[Flaw], *, balanced: bool) -> Verdict:
     return Verdict(_summed(flaws), balanced, goes_on=True)
 
 
+REMEDIES = {TAKEN_FOR_STRANGERS: "give these boards' addresses in receive.sources"}
+
+
 def losses_of(ledger: Ledger) -> list[Flaw]:
     return [
-        Flaw(f"{loss.level} {loss.words}", loss.n, ordered=loss.ordered, where=(loss.where,) if loss.where else ())
+        Flaw(f"{loss.level} {loss.words}", loss.n, ordered=loss.ordered, where=(loss.where,) if loss.where else (),
+             remedy=REMEDIES.get(loss.words, ""))
         for loss in ledger.losses if loss.n
     ]  # fmt: skip
 

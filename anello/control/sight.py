@@ -19,6 +19,7 @@ from anello.control.operator import Status
 from anello.control.page_copy import PageCopy, copy_of
 from anello.control.states import State
 from anello.errors import ConfigError, EngineMissingError
+from anello.ledger import Counters
 from anello.verdict import Flaw, Verdict, Word, as_it_stands
 
 INTERVAL_S = 0.5
@@ -204,7 +205,11 @@ class Sight:
             self._ledger, self._run = LiveLedger(), (status.node_page, status.run or 0)
         sent = look.source.counters if look.source else None
         balance = (ledger or self._ledger).look(view.ledger(node.counters, sent), look.t_ns * 1e-9)
-        flaws = [*view.flaws(node.counters, sent), *_silent(view.boards(node.counters)), *_gone(look.members)]
+        flaws = [
+            *view.flaws(node.counters, sent),
+            *silent_boards(view.boards(node.counters), sent),
+            *_gone(look.members),
+        ]
         verdict = as_it_stands(flaws, balanced=not balance.off)
         seen = replace(look, view=view, flow=view.flow(node.counters), verdict=verdict, balance=balance)
         return replace(seen, rates=rates_between(self._last, seen))
@@ -216,10 +221,14 @@ class Sight:
         return self._config[1]
 
 
-def _silent(boards: Sequence[Board]) -> Iterator[Flaw]:
-    if silent := tuple(f"board {board.number}" for board in boards if board.state == SILENT):
-        remedy = "look at its power and its cable; anello dump PORT shows what comes"
-        yield Flaw("boards are silent", len(silent), word=Word.INCOMPLETE, where=silent, remedy=remedy)
+def silent_boards(boards: Sequence[Board], source: Counters | None) -> Iterator[Flaw]:
+    """Those that the front ends keep silent on purpose are so by the configuration."""
+    silent = [board.number for board in boards if board.state == SILENT]
+    asked = {n for n in silent if (source or {}).get(f"source.board{n}", {}).get("packets_dead_board")}
+    for ordered in (False, True):
+        if where := tuple(f"board {n}" for n in silent if (n in asked) == ordered):
+            remedy = "" if ordered else "look at its power and its cable; anello dump PORT shows what comes"
+            yield Flaw("boards are silent", len(where), ordered, Word.INCOMPLETE, where, remedy=remedy)
 
 
 def _gone(members: Sequence[Seen]) -> Iterator[Flaw]:

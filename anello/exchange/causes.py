@@ -10,7 +10,7 @@ from anello.exchange.detector_part import detector_parts
 from anello.exchange.ledger import DISCARDED, KEPT_BACK, LOST_ON_THE_WAY, OPEN, UNDER_WAY, NodeCounters, reconciled
 from anello.exchange.node_record import NodeRecord
 from anello.ledger import Ledger
-from anello.verdict import Flaw, publish_flaws
+from anello.verdict import Flaw, Word, publish_flaws
 
 PARTS = {
     ("readout", "mfps_lost"): KEPT_BACK["mfps_lost"],
@@ -19,6 +19,7 @@ PARTS = {
     ("readout", "mfps_in_flight_at_end"): UNDER_WAY,
     **{("builder", name): words for name, words in DISCARDED.items()},
 }
+INCOMPLETE = "_incomplete"  # counters of what lacks a part end so; why it does is counted where the part was lost
 WRONG_CHECKSUM = ("builder", "fragments_wrong_checksum"), "fragments with a wrong checksum"
 
 
@@ -38,11 +39,12 @@ class Farm(Protocol):
 
 @dataclass(frozen=True)
 class Cause:
-    """ordered: the configuration asks for it: a card that drops, faults on purpose."""
+    """ordered: the configuration asks for it: a card that drops, faults on purpose. word: what it makes of a run."""
 
     words: str
     n: int
     ordered: bool = False
+    word: Word = Word.LOST
 
 
 def of_exchange(record: Farm) -> list[Cause]:
@@ -54,12 +56,15 @@ def of_nodes(record: Farm) -> list[Cause]:
     """What nodes lost before and after the exchange."""
     parts = detector_parts()
     counts: dict[str, int] = {}
+    incomplete = set()
     for (block, name), words in [WRONG_CHECKSUM, *(cause for part in parts for cause in part.causes.items())]:
         counts[words] = counts.get(words, 0) + record.total(block, name)
+        incomplete |= {words} if name.endswith(INCOMPLETE) else set()
     for node in record.nodes:
         for words, n in [lost for part in parts for lost in part.losses(node.counters).items()]:
             counts[words] = counts.get(words, 0) + n
-    return [Cause(words, n) for words, n in counts.items() if n]
+    of_boards = dict.fromkeys(incomplete, Word.INCOMPLETE)
+    return [Cause(words, n, word=of_boards.get(words, Word.LOST)) for words, n in counts.items() if n]
 
 
 def _parts(record: Farm) -> Iterator[Cause]:
@@ -77,7 +82,8 @@ def _lost_on_the_way(record: Farm) -> int:
 
 
 def _packets(record: Farm) -> Iterator[Cause]:
-    yield Cause("packets built incomplete", record.total("builder", "meps_incomplete"), _is_ordered(record))
+    n_incomplete = record.total("builder", f"meps{INCOMPLETE}")
+    yield Cause("packets built incomplete", n_incomplete, _is_ordered(record), Word.INCOMPLETE)
     nodes = record.node_counters()
     yield Cause("packets lost with their builder", reconciled(nodes, lost=True).n_unknown)
     yield Cause(f"packets {OPEN}", reconciled(nodes, lost=False).n_unknown)
@@ -98,7 +104,7 @@ def _is_ordered(record: Farm) -> bool:
 def flaws(record: Farm) -> list[Flaw]:
     """What is wrong with the run, apart from what its ledger names."""
     counted = [*of_exchange(record), *of_nodes(record)]
-    found = [Flaw(cause.words, cause.n, ordered=cause.ordered) for cause in counted]
+    found = [Flaw(cause.words, cause.n, ordered=cause.ordered, word=cause.word) for cause in counted]
     found += [Flaw(f"node {rank} is gone: {why}") for rank, why in record.absent.items()]
     found += [Flaw(f"node {node.rank}: {node.failure}") for node in record.nodes if node.failure]
     share = record.config.run.max_degraded_share

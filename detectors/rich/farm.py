@@ -8,7 +8,7 @@ from anello.exchange.detector_part import DetectorPart, Gone
 from anello.ledger import Counters, Reader, Row
 from anello.verdict import Flaw, publish_flaws
 
-from .board_ledger import SAME_TIME
+from .board_ledger import DISOWNED, SAME_TIME
 from .ledger import board_rows, decision_rows
 from .losses import less_effort, trigger_flaws
 
@@ -18,6 +18,7 @@ NOT_FRAMED = {
     "fragments_before_start": "before this node's start", "fragments_after_end": "after the end",
     "fragments_no_room": "no room in their packet", "fragments_left": "left at the end",
 }  # fmt: skip
+NEVER_FRAMED = ("fragments_beyond_burst", "fragments_of_unknown_burst", "fragments_no_room", "fragments_left")
 
 
 class RichPart(DetectorPart):
@@ -28,7 +29,7 @@ class RichPart(DetectorPart):
         ("build", "fragments_late"): "fragments late",
         ("build", "fragments_ahead"): "fragments far ahead of the others",
         **{(block, "fragments_duplicate"): f"fragments {SAME_TIME}" for block in ("build", "merge")},
-        **{("framer", name): f"fragments {NOT_FRAMED[name]}" for name in ("fragments_no_room", "fragments_left")},
+        **{("framer", name): f"fragments {NOT_FRAMED[name]}" for name in NEVER_FRAMED},
         ("merge.mep", "frames_malformed"): "frames malformed",
         ("merge.mep", "frames_wrong_checksum"): "frames with a wrong checksum",
         ("merge.mep", "fragments_wrong"): "fragments of frames wrong",
@@ -64,7 +65,7 @@ def _framer_rows(reader: Reader) -> Iterator[Row]:
         "fragments", "taken by the builder", reader("build", "fragments_in"),
         [("to frames", taken), ("late", reader("build", "fragments_late")),
          ("far ahead of the others", reader("build", "fragments_ahead")),
-         (SAME_TIME, reader("build", "fragments_duplicate"))],
+         (SAME_TIME, reader("build", "fragments_duplicate")), (DISOWNED, reader("build", "fragments_disowned"))],
     )  # fmt: skip
     causes = [(words, reader("framer", name)) for name, words in NOT_FRAMED.items()]
     yield reader.row("fragments", "to frames", taken, [("in MFPs", reader("framer", "fragments")), *causes])

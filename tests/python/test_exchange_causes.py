@@ -64,12 +64,21 @@ def test_a_cameras_late_fragments_and_unwritten_events_are_named() -> None:
 
 def test_packets_that_lack_what_the_card_may_drop_were_ordered() -> None:
     changes = {"meps_incomplete": 3, "sources_missing": 4, "sources_absent": 4}
-    packets = "packets built incomplete"
-    assert of_exchange(record_with("builder", **changes)) == [Cause(packets, 3)]
+    packets = Cause("packets built incomplete", 3, word=Word.INCOMPLETE)
+    assert of_exchange(record_with("builder", **changes)) == [packets]
     drops = "generator.when_full=drop"
-    assert of_exchange(record_with("builder", drops, **changes)) == [Cause(packets, 3, ordered=True)]
+    assert of_exchange(record_with("builder", drops, **changes)) == [replace(packets, ordered=True)]
     changes |= {"sources_missing": 5, "sources_gone": 1}
-    assert of_exchange(record_with("builder", drops, **changes)) == [Cause(packets, 3)]
+    assert of_exchange(record_with("builder", drops, **changes)) == [packets]
+
+
+@pytest.mark.parametrize(("block", "name", "word"), [
+    ("merge", "events_incomplete", Word.INCOMPLETE), ("slice_unpack", "slices_incomplete", Word.INCOMPLETE),
+    ("framer", "fragments_beyond_burst", Word.LOST), ("framer", "fragments_of_unknown_burst", Word.LOST),
+])  # fmt: skip
+def test_what_lacks_a_board_is_incomplete_and_what_is_gone_is_lost(block: str, name: str, word: Word) -> None:
+    """As in a run without the exchange."""
+    assert [flaw.word for flaw in flaws(record_with(block, **{name: 7}))] == [word]
 
 
 @pytest.mark.parametrize("on_purpose", [False, True])

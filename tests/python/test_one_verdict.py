@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """Whatever happens in a run: its last line, its exit code, summary.json, the report and the catalogue say the same word
-with the same numbers."""
+with the same numbers, and the live page that word of the same counters."""
 
 import html
 import json
@@ -15,11 +15,14 @@ from typing import Any
 import pytest
 from test_catalogue_runs import LIMIT_S, ROOT, SHORT
 
-from anello.verdict import EXIT_CODES, GRAVITY, Word
+from anello.config import load
+from anello.control.live import view_of
+from anello.control.sight import silent_boards
+from anello.verdict import EXIT_CODES, GRAVITY, Word, as_it_stands
 
 pytest.importorskip("anello._engine", reason="the compiled engine is not built")
-pytestmark = [pytest.mark.process, pytest.mark.long]
 N_RUNS = int(os.environ.get("ANELLO_VERDICT_RUNS", "14"))
+pytestmark = [pytest.mark.process, pytest.mark.long, pytest.mark.timeout(60 + 20 * N_RUNS)]
 
 # What may go wrong, by the key that makes it so: what was asked for, what comes too late, what is not looked at.
 TROUBLES = {
@@ -65,10 +68,19 @@ def listed(directory: Path) -> list[dict[str, Any]]:
     return rows
 
 
-def said_otherwise(done: "subprocess.CompletedProcess[str]", row: dict[str, Any]) -> list[str]:
+def live_word(settings: list[str], summary: dict[str, Any]) -> Word:
+    """What page and metrics say of these counters, while a run goes on."""
+    view = view_of(load(ROOT / "detectors/rich/na62-rich.toml", [*SHORT, *settings]))
+    node, source = summary["counters"]["node"], summary["counters"]["source"]
+    flaws = [*view.flaws(node, source), *silent_boards(view.boards(node), source)]
+    return as_it_stands(flaws, balanced=True).word
+
+
+def said_otherwise(settings: list[str], done: "subprocess.CompletedProcess[str]", row: dict[str, Any]) -> list[str]:
     """Who says something else than the summary. row: of the catalogue."""
     directory = Path(row["directory"])
-    verdict = json.loads((directory / "summary.json").read_text())["verdict"]
+    summary = json.loads((directory / "summary.json").read_text())
+    verdict = summary["verdict"]
     lost = sum(flaw["n"] or 1 for flaw in verdict["flaws"] if counts_as_lost(flaw))
     report = (directory / "report.html").read_text()
     says = {
@@ -78,6 +90,7 @@ def said_otherwise(done: "subprocess.CompletedProcess[str]", row: dict[str, Any]
         "catalogue's word": row["word"] == verdict["word"],
         "catalogue's line": row["verdict"] == verdict["line"],
         "catalogue's losses": row["lost"] == lost,
+        "live page's word": live_word(settings, summary) == verdict["word"],
         "whole": ("all data was delivered" in verdict["line"]) == (verdict["word"] == Word.GOOD),
     }
     return [name for name, is_so in says.items() if not is_so]
@@ -94,7 +107,7 @@ def test_all_say_the_same_of_every_run(tmp_path: Path) -> None:
     otherwise = {
         f"{seed}: {drawn(seed)}": wrong
         for (seed, done), row in zip(runs, rows, strict=True)
-        if (wrong := said_otherwise(done, row))
+        if (wrong := said_otherwise(drawn(seed), done, row))
     }
     words = Counter(row["word"] for row in rows)
     print(words)

@@ -13,6 +13,8 @@ import synthetic
 from rich.console import Console
 
 from anello import exit_codes, report
+from anello.control.live import LIVE, SILENT, Board
+from anello.control.sight import silent_boards
 from anello.ledger import Ledger, Loss, Row
 from anello.record import Record
 from anello.rich.losses import less_effort, of_same_time
@@ -238,3 +240,12 @@ def test_events_decided_with_less_effort_are_no_cause_of_a_missing_board() -> No
     assert flaw.ordered
     (flaw,) = incomplete_flaws(3, ledger, [*less, Flaw("fragments late", 1)])
     assert not flaw.ordered
+
+
+def test_boards_that_are_dead_on_purpose_are_silent_by_the_configuration() -> None:
+    boards = [Board(1, 5, 0, SILENT), Board(2, 5, 0, SILENT), Board(3, 5, 0, LIVE)]
+    found = list(silent_boards(boards, {"source.board2": {"packets_dead_board": 7}}))
+    assert [(flaw.where, flaw.counts) for flaw in found] == [
+        (("board 1",), Word.INCOMPLETE), (("board 2",), Word.AS_ORDERED)
+    ]  # fmt: skip
+    assert len(list(silent_boards(boards, None))) == 1

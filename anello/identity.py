@@ -12,12 +12,13 @@ from typing import Any, Self
 Ranges = tuple[tuple[int, int], ...]
 
 EPOCH_SHIFT = 48
+BOARD_DEAD = "board dead"
 COUNTED = {  # cause, as source::Withheld has them in order -> counter of the front end, after packets_ or fragments_
-    "board dead": "dead_board", "lost on purpose": "lost_injected", "refused by the sender's system": "not_sent",
+    BOARD_DEAD: "dead_board", "lost on purpose": "lost_injected", "refused by the sender's system": "not_sent",
     "truncated on purpose": "truncated_injected", "corrupted on purpose": "corrupted_injected",
 }  # fmt: skip
 CAUSES = tuple(COUNTED)
-NEVER_SENT = ("board dead", "lost on purpose")  # these were not sent at all
+NEVER_SENT = (BOARD_DEAD, "lost on purpose")  # these were not sent at all
 ORDERED = (*NEVER_SENT, "truncated on purpose", "corrupted on purpose")  # only faults.* make them
 
 

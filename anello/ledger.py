@@ -11,7 +11,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from typing import Any
 
-from anello.identity import EPOCH_SHIFT, ORDERED, Ranges, in_words, size
+from anello.identity import BOARD_DEAD, EPOCH_SHIFT, ORDERED, Ranges, in_words, size
 
 ONE_OF_MANY = re.compile(r"^((board|node) ?\d+: )+")
 MOST_RANGES = 1000  # of one loss, in summary.json
@@ -173,12 +173,14 @@ def _blocks(counters: Counters, prefix: str) -> Iterator[tuple[int, Mapping[str,
 
 def losses_by_now(level: str, board: int, gaps: int, withheld: Mapping[str, int], rest: str) -> Iterator[Loss]:
     """Of a board that still sends: gaps in its numbers, which may close. withheld: by cause, what its front end says
-    that it did not send; rest: words for what that does not explain."""
+    that it did not send; rest: words for what that does not explain. Nothing comes behind what a dead board kept, and
+    no gap shows it."""
     where = f"board {board}"
     for cause, n in withheld.items():
-        if explained := min(n, gaps):
-            gaps -= explained
-            yield Loss(level, cause, explained, cause in ORDERED, where)
+        explained = min(n, gaps)
+        gaps -= explained
+        if told := n if cause == BOARD_DEAD else explained:
+            yield Loss(level, cause, told, cause in ORDERED, where)
     if gaps:
         yield Loss(level, rest, gaps, False, where)
 

@@ -1,14 +1,15 @@
 # SPDX-License-Identifier: Apache-2.0
 """What the live page shows of the KM3NeT chain."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 import numpy as np
 
 from anello.control.live import LIVE, SILENT, WAITING, Board, Flow, Found, Stage
 from anello.counter_pages import Event
-from anello.ledger import Counters, Ledger, numbered, total, unheard
+from anello.identity import BOARD_DEAD
+from anello.ledger import Counters, Ledger, Loss, losses_by_now, numbered, total, unheard
 from anello.verdict import Flaw, losses_of
 
 from . import last_event
@@ -18,6 +19,15 @@ from .presentation import LEGS, NODE_LOSSES
 
 NOT_USED = tuple(name for name in FATES if name != "used")
 KINDS = {"L1, different PMTs": "l1_different_pmts", "L2": "l2", "supernova": "supernova", "events": "events"}
+
+
+def _losses_by_now(node: Counters, source: Counters | None) -> Iterator[Loss]:
+    """What no counter of the node shows."""
+    for board, block in numbered(node, "build.board"):
+        strangers = block.get("strangers", 0)
+        yield from unheard(board, block.get("datagrams", 0) - strangers, strangers)
+        dead = (source or {}).get(f"source.board{board}", {}).get("packets_dead_board", 0)
+        yield from losses_by_now("datagrams", board, 0, {BOARD_DEAD: dead}, "")
 
 
 def _state(block: Mapping[str, int]) -> str:
@@ -63,11 +73,8 @@ class Km3netLive:
         return found
 
     def flaws(self, node: Counters, source: Counters | None) -> Sequence[Flaw]:
-        blocks = numbered(node, "build.board")
-        refused = [loss for number, block in blocks
-                   for loss in unheard(number, block.get("datagrams", 0) - block.get("strangers", 0),
-                                       block.get("strangers", 0))]  # fmt: skip
-        return [*losses_of(Ledger((), losses=tuple(refused))), *flaws(node, source, self._config, Ledger(()))]
+        known = Ledger((), losses=tuple(_losses_by_now(node, source)))
+        return [*losses_of(known), *flaws(node, source, self._config, known)]
 
     def ledger(self, node: Counters, source: Counters | None) -> Ledger:
         return build_ledger(node, source, n_doms=self._n_doms, one_host=False, made={}, came={})

@@ -179,9 +179,10 @@ def shell_code(block: Block) -> str:
 
 
 def _as_run(command: str, added: str) -> str:
-    more = ["--overwrite" if "--report-dir" in command or "--out " in command else "", added]
+    more = ["--overwrite" if "--report-dir" in command or "--out " in command else ""]
     patient = (one for run, settings in PATIENCE.items() if command.startswith(run) for one in settings)
     more += [f"--set {one}" for one in patient if one.partition("=")[0] not in command + added]
+    more += [added]  # last: it may say what the exit code must be
     return " ".join((command.rstrip(), *filter(None, more), "")) if any(more) else command
 
 

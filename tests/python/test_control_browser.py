@@ -146,7 +146,7 @@ def test_a_silent_board_is_the_first_thing_that_is_seen(context: BrowserContext,
     page, _ = opened(context, scene.address())
     expect(page.locator("#live-ledger .word")).to_have_text("good", timeout=PATIENCE_MS)
     scene.pages.silent = {2}
-    expect(page.locator("#live-ledger .word")).to_have_text("incomplete", timeout=2_000)
+    expect(page.locator("#live-ledger .word")).to_have_text("incomplete", timeout=PATIENCE_MS)
     expect(page.locator("#live-ledger .why")).to_contain_text("1 boards are silent (board 2): look at its power")
 
 

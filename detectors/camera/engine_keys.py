@@ -81,6 +81,7 @@ class CameraBuilderKeys(Section):
     window_events: Annotated[int, PowerOfTwo] = Field(default=64, ge=2, le=32_768, json_schema_extra={"power_of_two": True}, description="Number of events open at a time, and so how far apart boards may be.")
     n_events: int = Field(default=256, ge=4, le=65_536, description="Event buffers of each builder: for open events and those that wait to be sent; at least twice window_events.")
     timeout_ms: float = Field(default=20, ge=0.1, le=10_000, description="Maximum time that an event waits for a missing board, ms.")
+    event_number_bits: int = Field(default=32, ge=10, le=32, description="How many bits boards count events with; beyond them the builder counts on.")
     verify_checksum: bool = Field(default=True, description="Check the CRC-32C of fragments that carry one.")
     copy_: Literal["auto", "plain", "ahead", "non_temporal"] = Field(default="auto", alias="copy", description="How fragments are copied to event memory; auto: the method, and with sockets the bytes per system call, with the lowest cost, measured on live traffic and reported.")
     in_place: bool = Field(default=False, description="The kernel writes a fragment directly into its slot if the next one can be predicted; needs receive.gro = false.")

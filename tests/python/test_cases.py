@@ -50,7 +50,13 @@ def replayed(
         ("d01_stuck_clock", RICH, (exit_codes.LOST, None), "its clock stands still"),
         ("d03_crate_reboot_1970", RICH, (0, 160), "all data was delivered"),
         ("d08_camera_restart_same_run_id", CAMERA, (exit_codes.LOST, None), "it began anew in the same run"),
-        ("e02_camera_event_number_16bit", CAMERA, (exit_codes.LOST, None), "their event numbers went back"),
+        ("e02_camera_event_number_16bit", CAMERA, (exit_codes.LOST, None), "camera_build.event_number_bits"),
+        (
+            "e02_camera_event_number_16bit",
+            (*CAMERA, "camera_build.event_number_bits=16"),
+            (0, None),
+            "all data was delivered",
+        ),
     ],
 )
 def test_what_a_run_says_of_it(

@@ -63,7 +63,8 @@ void CameraWatch::add_late_notice(const CameraBuilder& builder, pipeline::Notice
     if (!late_seen_[builder.config().group].is_due(n)) return;
     lines.push_back(
         fmt::format("group {}: {} fragments so far of events that have gone: not used; boards are late "
-                    "(camera_build.timeout_ms), or their event numbers went back, as those of a short counter do",
+                    "(camera_build.timeout_ms), or their event numbers went back, as those of a short counter do "
+                    "(camera_build.event_number_bits)",
                     builder.config().group, n));
 }
 

@@ -69,12 +69,32 @@ void CameraBuilder::place(const receive::Datagram& datagram) noexcept {
     if (read(datagram, header)) use(header, datagram);
 }
 
+wire::Verdict CameraBuilder::parse(std::span<const std::byte> datagram, Header& header) const noexcept {
+    const wire::Verdict verdict = wire::camera::parse(datagram, header);
+    header.event_number = whole_number(header.run_id, header.event_number);
+    return verdict;
+}
+
+wire::camera::Totals CameraBuilder::totals_of(const Header& header, std::span<const std::byte> marker) const noexcept {
+    wire::camera::Totals totals = wire::camera::parse_totals(marker);
+    totals.first_event = whole_number(header.run_id, totals.first_event);
+    totals.next_event = whole_number(header.run_id, totals.next_event);
+    return totals;
+}
+
+/// Boards may count with fewer bits: of the numbers that they can mean, the one nearest to where the builder is.
+std::uint32_t CameraBuilder::whole_number(std::uint32_t run_id, std::uint32_t number) const noexcept {
+    const std::uint32_t unused = 32 - config_.event_number_bits;
+    if (unused == 0 || !in_run_ || run_id != run_id_) return number;
+    return base_ + static_cast<std::uint32_t>(static_cast<std::int32_t>((number - base_) << unused) >> unused);
+}
+
 /// Checks and counts; false if none of it may be used.
 bool CameraBuilder::read(const receive::Datagram& datagram, Header& header) noexcept {
     counters_.add(CameraBuildCounter::datagrams);
     counters_.add(CameraBuildCounter::bytes, datagram.bytes.size());
     wire::Verdict verdict = wire::Verdict::wrong_length;
-    if (!datagram.cut) verdict = wire::camera::parse(datagram.bytes, header);
+    if (!datagram.cut) verdict = parse(datagram.bytes, header);
     const bool has_checksum = (header.flags & wire::camera::with_checksum) != 0;
     if (verdict == wire::Verdict::ok && has_checksum && (config_.verify_checksum || header.is_marker()))
         verdict = wire::camera::verify(datagram.bytes, header);
@@ -303,8 +323,7 @@ std::size_t CameraBuilder::bring_to_safety(std::span<receive::Datagram> datagram
     std::size_t n_wrong = 0;
     for (std::size_t i = begin; i < datagrams.size(); ++i) {
         Header header;
-        const bool is_right = !datagrams[i].cut &&
-                              wire::camera::parse(datagrams[i].bytes, header) == wire::Verdict::ok &&
+        const bool is_right = !datagrams[i].cut && parse(datagrams[i].bytes, header) == wire::Verdict::ok &&
                               lies_in_its_slot(header, datagrams[i]);
         if (is_right) continue;
         ++n_wrong;

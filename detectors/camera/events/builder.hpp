@@ -133,6 +133,9 @@ class CameraBuilder {
 
     // camera_builder.cpp: the path of a fragment
     bool read(const receive::Datagram& datagram, Header& header) noexcept;
+    wire::Verdict parse(std::span<const std::byte> datagram, Header& header) const noexcept;
+    wire::camera::Totals totals_of(const Header& header, std::span<const std::byte> marker) const noexcept;
+    std::uint32_t whole_number(std::uint32_t run_id, std::uint32_t number) const noexcept;
     void use(const Header& header, const receive::Datagram& datagram) noexcept;
     bool is_known_sender(const Header& header, std::uint16_t stream) const noexcept;
     bool begins_run(const Header& header, std::span<const std::byte> bytes) noexcept;

@@ -24,6 +24,8 @@ constexpr std::array keys{
                         "window_events."),
     K::of<&C::timeout_ns, ns_per_ms>("timeout_ms", {0.1, 10'000},
                                      "Maximum time that an event waits for a missing board, ms."),
+    K::of<&C::event_number_bits>("event_number_bits", {10, 32},
+                                 "How many bits boards count events with; beyond them the builder counts on."),
     K::of<&C::verify_checksum>("verify_checksum", "Check the CRC-32C of fragments that carry one."),
     K::of<&C::copy>("copy",
                     "How fragments are copied to event memory; auto: the method, and with sockets the bytes per system "
@@ -65,6 +67,9 @@ void CameraBuilderConfig::validate() const {
     require(shape.max_payload_bytes >= 1 && shape.max_payload_bytes <= wire::camera::max_payload_bytes,
             "camera.payload_bytes", "must be 1 to 8908", std::to_string(shape.max_payload_bytes),
             "A fragment is one datagram of a jumbo frame.");
+    require(std::uint64_t{window_events} << 2 <= std::uint64_t{1} << event_number_bits, "camera_build.window_events",
+            "must be at most a quarter of the numbers that camera_build.event_number_bits has",
+            fmt::format("{}, with {} bits", window_events, event_number_bits), "Use a smaller window.");
     // Else the events that wait for a board could have all buffers, and nothing be read until they time out.
     require(n_events >= 2 * window_events, "camera_build.n_events", "must be at least twice camera_build.window_events",
             fmt::format("{}, with {} open at a time", n_events, window_events),

@@ -27,6 +27,7 @@ struct CameraBuilderConfig {
     /// Counts from when half of the boards have reached the event. A board that the others have waited for this long is
     /// silent: they go on without it until it sends again.
     Nanoseconds timeout_ns = 20'000'000;
+    std::uint32_t event_number_bits = 32;
     bool verify_checksum = true;
     CopyMode copy = CopyMode::automatic;
     bool in_place = false;  ///< see CameraBuilder::promise()

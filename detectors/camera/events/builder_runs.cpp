@@ -236,7 +236,7 @@ void CameraBuilder::on_marker(const Header& header, const receive::Datagram& dat
     counters_.add(CameraBuildCounter::markers);
     if (!is_known_sender(header, datagram.stream)) return;
     const bool begins = (header.flags & wire::camera::start_of_run) != 0;
-    if (!in_run_ && begins) begin_run({header.run_id, wire::camera::parse_totals(datagram.bytes).first_event});
+    if (!in_run_ && begins) begin_run({header.run_id, totals_of(header, datagram.bytes).first_event});
     if (in_run_ && header.run_id == run_id_)
         on_marker_of_run(header, datagram.bytes);
     else if (in_run_ && !is_gone(header.run_id))
@@ -245,7 +245,7 @@ void CameraBuilder::on_marker(const Header& header, const receive::Datagram& dat
 
 void CameraBuilder::on_marker_of_run(const Header& header, std::span<const std::byte> bytes) noexcept {
     const std::uint32_t index = index_of(header);
-    const wire::camera::Totals totals = wire::camera::parse_totals(bytes);
+    const wire::camera::Totals totals = totals_of(header, bytes);
     announce(index, header.sequence, totals);
     if ((header.flags & wire::camera::start_of_run) != 0)
         see(index, totals.first_event);
@@ -263,7 +263,7 @@ void CameraBuilder::on_marker_of_other_run(const Header& header, std::span<const
     const bool begins = (header.flags & wire::camera::start_of_run) != 0;
     const bool goes_on = history.says == Says::elsewhere && history.claim.run_id == header.run_id;
     if (!begins && !goes_on) return;
-    const std::uint32_t number = goes_on ? history.claim.event_number : wire::camera::parse_totals(bytes).first_event;
+    const std::uint32_t number = goes_on ? history.claim.event_number : totals_of(header, bytes).first_event;
     claim(index_of(header), {header.run_id, number});
     hold(header, bytes, false);
     decide({header.run_id, number});

@@ -21,6 +21,10 @@ CameraBuilderConfig builder_config(const CameraNodeConfig& config, const exchang
     if (config.n_groups != 1)
         throw ConfigError("camera_build.groups", "must be 1 before the exchange: each readout unit is a group",
                           std::to_string(config.n_groups), "Start more nodes.");
+    if (config.build.event_number_bits != 32)
+        throw ConfigError("camera_build.event_number_bits", "must be 32 before the exchange",
+                          std::to_string(config.build.event_number_bits),
+                          "Builders of other nodes go by the number that stands in each fragment.");
     const BoardRange boards =
         boards_of_group(config.build.shape.n_boards, n_readouts_of(farm), farm.farm.readout_of[farm.self]);
     const auto n_ports = static_cast<std::uint32_t>(config.backend.ports.size());

@@ -53,6 +53,33 @@ TEST(CameraRuns, EndMarkersEndTheRunWhenAllIsBuilt) {
     test::expect_sums(rig.builder);
 }
 
+/// As boards with a counter of 16 bits do: nothing is late for ever.
+TEST(CameraRuns, GoOnWhereBoardsCountWithFewerBits) {
+    CameraBuilderConfig config = small_camera();
+    config.event_number_bits = 16;
+    CameraRig rig(config);
+    for (TestBoard& board : rig.boards) board.set_first_event(65'532);
+    for (const TestBoard& board : rig.boards) rig.place(board.start());
+    for (const std::uint32_t number : {65'532U, 65'533U}) rig.place_event(number);
+    for (TestBoard& board : rig.boards)  // one is through with the wrap before another begins it
+        for (const std::uint32_t number : {65'534U, 65'535U, 0U, 1U}) rig.place(board.data(number));
+    for (std::uint32_t number = 2; number < 3 * 65'536; ++number) {
+        rig.place_event(number % 65'536);
+        rig.take_all();
+    }
+    for (const TestBoard& board : rig.boards) rig.place(board.end());
+    rig.advance_ms(40);
+    const std::vector<std::uint32_t> numbers = rig.event_numbers();
+    for (std::size_t i = 1; i < numbers.size(); ++i) ASSERT_EQ(numbers[i], numbers[i - 1] + 1);
+    ASSERT_EQ(numbers.size(), 3U * 65'536 + 4);
+    EXPECT_EQ(numbers.front(), 65'532U);
+    EXPECT_EQ(numbers.back(), 4U * 65'536 - 1);
+    EXPECT_EQ(rig.value(fragments_late) + rig.value(fragments_ahead), 0U);
+    EXPECT_EQ(rig.value(events_complete), numbers.size());
+    ASSERT_TRUE(rig.last().part.end_of_run);
+    test::expect_sums(rig.builder);
+}
+
 TEST(CameraRuns, EndMarkersEndTheRunAtOnceWhenAllHasCome) {
     CameraRig rig(small_camera());
     rig.place_event(0);

@@ -55,6 +55,7 @@ OTHER_VALUES = {
         "receive.policy": "drop_new",
         "camera.gains": "1",
         "camera_build.window_events": "128",
+        "camera_build.event_number_bits": "16",  # the greatest is the default
         "threads.layout": '["receive", "build", "filter", "send"]',
         "threads.cores": "[0, 1]",
     },

@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 from anello.errors import ConfigError
 from anello.subscribe import Record
 
-from ..event import BOARD_HEADER, DRAGON_DRS4, N_CHIPS, CameraEvent, shapes_of
+from ..event import BOARD_HEADER, DRAGON_DRS4, GAIN_SELECTED, N_CHIPS, CameraEvent, shapes_of
 from .r1v1 import Messages
 
 DATA_STREAM, CAMERA_CONFIGURATION, EVENT, END_OF_STREAM = 20, 21, 22, -1  # payload_type
@@ -129,17 +129,21 @@ def event_of(record: Record) -> CameraEvent:
 def _of_one_shape(
     headers: NDArray[Any], waveforms: NDArray[np.uint16], cells: NDArray[np.uint16] | None
 ) -> NDArray[np.uint8]:
-    """Payloads of the boards whose samples are here, as they sent them; the headers' payload_bytes is set to that."""
-    fits = (shapes_of(headers) == waveforms.shape[1:]).all(axis=1)
-    samples = np.ascontiguousarray(waveforms[fits], "<u2").reshape(-1).view(np.uint8)
+    """Payloads of the boards whose samples are here, as they sent them; the headers' payload_bytes is set to that.
+    Where one of two gains was sent, it stands in the place of the high one."""
+    shapes, whole = shapes_of(headers), np.array(waveforms.shape[1:])
+    is_one = ((headers["flags"] >> 2 & GAIN_SELECTED) != 0) & (shapes[:, 0] == 1)
+    fits = (shapes[:, 1:] == whole[1:]).all(axis=1) & (is_one | (shapes[:, 0] == whole[0]))
+    n_bytes = np.where(fits, 2 * shapes.prod(axis=1, dtype=np.int64), 0)
     has_cells = fits & (headers["counters_kind"] == DRAGON_DRS4) & (cells is not None)
-    n_bytes = 2 * int(np.prod(waveforms.shape[1:]))
-    headers["payload_bytes"] = np.where(fits, n_bytes, 0) + np.where(has_cells, 2 * N_CHIPS, 0)
-    if cells is None or not has_cells.any():
-        return samples
-    own = np.ascontiguousarray(cells[fits], "<u2").view(np.uint8)
-    boards = zip(samples.reshape(-1, n_bytes), own, has_cells[fits], strict=True)
-    return np.concatenate([np.concatenate(two) if has else two[0] for *two, has in boards])
+    headers["payload_bytes"] = n_bytes + np.where(has_cells, 2 * N_CHIPS, 0)
+    sent = np.ascontiguousarray(waveforms, "<u2").reshape(len(headers), -1).view(np.uint8)
+    is_used = np.arange(sent.shape[1]) < n_bytes[:, np.newaxis]
+    if cells is None:
+        return sent[is_used]
+    own = np.ascontiguousarray(cells, "<u2").view(np.uint8)
+    has_own = np.broadcast_to(has_cells[:, np.newaxis], own.shape)
+    return np.concatenate([sent, own], axis=1)[np.concatenate([is_used, has_own], axis=1)]
 
 
 def _without_padding(headers: NDArray[Any], payloads: NDArray[np.uint8]) -> NDArray[np.uint8]:

@@ -183,9 +183,11 @@ def _r1v1(row: Any, about: Any) -> _Event:
 
 def _low_gain(row: Any, n_modules: int, *, has_two: bool) -> NDArray[np.uint16] | None:
     """Of an event of one gain; None where its camera has no other. has_two: the file says that it has."""
+    if row.pixel_status is None or not len(row.pixel_status):
+        return None
     status = np.asarray(row.pixel_status)
     is_low = (status & GAINS) == LOW_GAIN
-    if not len(status) or not (has_two or is_low.any()):
+    if not has_two and not is_low.any():
         return None
     bits = np.uint16(1) << np.arange(len(status) // n_modules, dtype=np.uint16)
     return np.asarray((is_low.reshape(n_modules, -1) * bits).sum(axis=1), np.uint16)

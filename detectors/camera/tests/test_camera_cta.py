@@ -9,6 +9,7 @@ import subprocess
 import sys
 from collections.abc import Iterator, Sequence
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
@@ -871,6 +872,10 @@ def test_events_of_one_gain_stand_beside_those_of_two_through_every_file(tmp_pat
             assert row.num_channels == (2 if is_flat_field else 1)
     again = zfits.read(tmp_path / "r1" / next(iter((tmp_path / "r1").iterdir())).name)
     assert [one is None for one in again.low_gain] == [number % 5 == 0 for number in range(1, 11)]
+
+
+def test_events_of_one_gain_without_a_status_of_their_pixels_say_no_gain() -> None:
+    assert zfits._low_gain(SimpleNamespace(pixel_status=None), 2, has_two=True) is None
 
 
 def test_files_that_an_event_builder_writes_side_by_side_are_one_run(tmp_path: Path) -> None:

@@ -154,6 +154,16 @@ def test_a_published_board_of_another_shape_is_there_without_samples() -> None:
     assert np.array_equal(found.payloads.view("<u2"), samples[[0, 1, 3]].reshape(-1))
 
 
+def test_a_published_board_that_sent_one_of_two_gains_has_its_samples() -> None:
+    event = event_with_cells()
+    event.headers["n_gains"][2], event.headers["flags"][2] = 1, 64
+    samples = np.arange(4 * 42, dtype=np.uint16).reshape(4, 2, 7, 3)
+    found = published(event, samples)
+    assert found.headers["payload_bytes"].tolist() == [84, 84, 42, 84]
+    wanted = [samples[0], samples[1], samples[2, :1], samples[3]]
+    assert np.array_equal(found.payloads.view("<u2"), np.concatenate([one.reshape(-1) for one in wanted]))
+
+
 def test_published_payloads_come_without_their_padding() -> None:
     """Where nobody says how many pixels a board has, each is a row of bytes, as long as the longest may be."""
     event = event_with_cells()

@@ -14,7 +14,7 @@ class BackendKeys(Section):
 
     backend: Literal["socket", "io_uring", "af_xdp", "tpacket", "pcap", "nanet"] = Field(default="socket", description="How datagrams are received: from sockets, by recvmmsg or io_uring; from an interface, by AF_XDP or TPACKET_V3; from a capture file; through the network card's model, which simulates it. `anello doctor` says which of them work on this machine.")
     interface: str = Field(default="lo", min_length=1, max_length=15, description="Backends af_xdp and tpacket: the network interface.")
-    host: str = Field(default="127.0.0.1", min_length=1, description="Local address to listen on; 0.0.0.0: all; ::: all, over IPv4 and IPv6; that of a multicast group: it is joined.")
+    host: str = Field(default="127.0.0.1", min_length=1, description="Local address to listen on; 0.0.0.0 means all, and :: all over IPv4 and IPv6; that of a multicast group: it is joined.")
     group_interface: str = Field(default="", max_length=15, description="Backends socket and io_uring, of a multicast group: the interface that it comes by; empty: as the system's routes say. The others join by receive.interface.")
     group_source: str = Field(default="", description="Of a multicast group: the one host to hear (SSM, IGMPv3 or MLDv2); empty: any (ASM).")
     pcap_file: str = Field(default="", description="Backend pcap: the file to read. Backend nanet: its frames go to the card; empty: datagrams of sockets do.")

@@ -36,9 +36,10 @@ constexpr std::array keys{
                     "or TPACKET_V3; from a capture file; through the network card's model, which simulates it. `anello "
                     "doctor` says which of them work on this machine."),
     K::of<&C::interface>("interface", Limits{}.entries(1, 15), "Backends af_xdp and tpacket: the network interface."),
-    K::of<&C::address>("host", not_empty,
-                       "Local address to listen on; 0.0.0.0: all; ::: all, over IPv4 and IPv6; that of a multicast "
-                       "group: it is joined."),
+    K::of<&C::address>(
+        "host", not_empty,
+        "Local address to listen on; 0.0.0.0 means all, and :: all over IPv4 and IPv6; that of a multicast "
+        "group: it is joined."),
     K::of<&C::group_interface>("group_interface", Limits{}.entries(0, 15),
                                "Backends socket and io_uring, of a multicast group: the interface that it comes by; "
                                "empty: as the system's routes say. The others join by receive.interface."),
@@ -138,7 +139,7 @@ void refuse_group_keys_without_a_group(const BackendConfig& config) {
 
 /// Their filters look at the headers of IPv4.
 void refuse_ip6_of_frames(const BackendConfig& config) {
-    if (parse_address(config.address).family() != AF_INET6) return;
+    if (config.address.find(':') == std::string::npos) return;  // fe80::1%eth0, too
     throw ConfigError("receive.host", "must be an IPv4 address with a backend that takes whole frames", config.address,
                       "Set receive.backend = \"socket\" or \"io_uring\" for IPv6.");
 }
@@ -240,6 +241,7 @@ std::unique_ptr<NanetFrames> make_nanet_frames(const BackendConfig& config, cons
     if (!config.nanet_interface.empty() && !config.pcap_file.empty())
         throw ConfigError("receive.nanet_interface", "must be empty where receive.pcap_file names a file",
                           config.nanet_interface, "The card's frames come from one place: leave one of them empty.");
+    if (!config.nanet_interface.empty()) refuse_ip6_of_frames(config);
     if (!config.nanet_interface.empty())
         return std::make_unique<InterfaceNanetFrames>(
             InterfaceNanetConfig{.interface = config.nanet_interface,

@@ -47,6 +47,8 @@ std::string remedy_for_bind(int error_number, const UdpSocketConfig& config) {
             return "Ports below 1024 need root or CAP_NET_BIND_SERVICE: use a higher port.";
         case EADDRNOTAVAIL:
             return "No interface of this machine has that address: `ip addr` lists them; 0.0.0.0 or :: means all.";
+        case EINVAL:
+            return "An address of one link alone needs the interface, too: fe80::1%eth0.";
         default:
             return "Choose another address or port.";
     }
@@ -62,6 +64,9 @@ SocketAddress to_listen_on(const UdpSocketConfig& config) {
     if (address.family() != AF_INET6) return address;
     const std::string& link = at == std::string::npos ? config.group.interface : config.address.substr(at + 1);
     address.ip6.sin6_scope_id = link.empty() ? 0 : if_nametoindex(link.c_str());
+    if (at != std::string::npos && address.ip6.sin6_scope_id == 0)
+        throw ConfigError("receive.host", "must end with a network interface of this machine, behind %", config.address,
+                          "`ip link` lists them.");
     return address;
 }
 

@@ -366,6 +366,7 @@ TEST(SocketBackend, AGroupThatCannotBeJoinedIsRefused) {
     config.address = "239.1.2.3";
     config.group.interface = "nonesuch0";
     EXPECT_THROW(SocketBackend{config}, ConfigError);
+    EXPECT_THROW(SocketBackend({.address = "fe80::1%nonesuch0", .ports = {0}}), ConfigError);
     for (const char* source : {"somewhere", "::1"}) {
         config.group = {.interface = "lo", .source = source};
         EXPECT_THROW(SocketBackend{config}, ConfigError) << source;

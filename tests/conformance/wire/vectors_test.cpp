@@ -171,19 +171,24 @@ Bytes build_camera_bytes() {
     return datagram;
 }
 
+Bytes with_cells(camera::Header header) {
+    const auto n_values = static_cast<std::uint16_t>(header.n_gains * header.n_pixels * header.n_samples);
+    header.payload_bytes = static_cast<std::uint16_t>(2 * n_values + camera::first_cells_bytes);
+    Bytes datagram(camera::header_bytes + header.payload_bytes);
+    for (std::uint16_t i = 0; i < n_values; ++i)
+        store_le(datagram.data() + camera::header_bytes + 2 * i, static_cast<std::uint16_t>(400 + 90 * i));
+    camera::write_first_cells(datagram, {0, 4095, 1023, 1024, 2047, 2048, 3071, 3072});
+    camera::seal(datagram, header);
+    return datagram;
+}
+
 Bytes build_camera_first_cells() {
     camera::Header header = camera_header(camera::with_checksum, camera::CountersKind::dragon_drs4, 22);
     header.trigger_tag = camera::tag_mono | camera::tag_pedestal;
     header.n_samples = 3;
     header.n_pixels = 7;
     header.n_gains = 2;
-    header.payload_bytes = 84 + camera::first_cells_bytes;
-    Bytes datagram(camera::header_bytes + header.payload_bytes);
-    for (std::uint16_t i = 0; i < 42; ++i)
-        store_le(datagram.data() + camera::header_bytes + 2 * i, static_cast<std::uint16_t>(400 + 90 * i));
-    camera::write_first_cells(datagram, {0, 4095, 1023, 1024, 2047, 2048, 3071, 3072});
-    camera::seal(datagram, header);
-    return datagram;
+    return with_cells(header);
 }
 
 Bytes build_camera_gain_selected() {
@@ -193,14 +198,8 @@ Bytes build_camera_gain_selected() {
     header.n_samples = 3;
     header.n_pixels = 7;
     header.n_gains = 1;
-    header.payload_bytes = 42 + camera::first_cells_bytes;
     store_le(header.counters.data() + 22, std::uint16_t{0b1000010});
-    Bytes datagram(camera::header_bytes + header.payload_bytes);
-    for (std::uint16_t i = 0; i < 21; ++i)
-        store_le(datagram.data() + camera::header_bytes + 2 * i, static_cast<std::uint16_t>(400 + 90 * i));
-    camera::write_first_cells(datagram, {0, 4095, 1023, 1024, 2047, 2048, 3071, 3072});
-    camera::seal(datagram, header);
-    return datagram;
+    return with_cells(header);
 }
 
 Bytes build_camera_marker(std::uint8_t flag, const camera::Totals& totals) {

@@ -264,15 +264,8 @@ MergerConfig four_boards() {
     return config;
 }
 
-/// As after a short run of another program in the name of half of the boards, before they begin.
-TEST(MergerBursts, ABurstThatOnlyStrangersBeganIsNotGone) {
-    MergerRig rig(four_boards());
-    for (const std::uint32_t board : {2U, 3U}) {
-        rig.source.give(board, Fragments{{100}, {200}});
-        rig.source.end(board);
-    }
-    rig.pass(4 * rig.config.timeout_ns);
-    ASSERT_EQ(rig.value(BuildCounter::bursts_out), 1U);
+/// Of four boards, of which others spoke for the last two until now.
+void expect_all_of_the_boards_own(MergerRig& rig) {
     for (const std::uint32_t board : {2U, 3U}) rig.source.disown(board);
     rig.work();
     for (std::uint32_t board = 0; board < 4; ++board) {
@@ -282,6 +275,38 @@ TEST(MergerBursts, ABurstThatOnlyStrangersBeganIsNotGone) {
     ASSERT_TRUE(rig.finish());
     EXPECT_EQ(rig.value(BuildCounter::events_complete), 2U);
     EXPECT_EQ(rig.value(BuildCounter::fragments_late), 0U);
+}
+
+/// As after a short run of another program in the name of half of the boards, before they begin.
+TEST(MergerBursts, ABurstThatOnlyStrangersBeganIsNotGone) {
+    MergerRig rig(four_boards());
+    for (const std::uint32_t board : {2U, 3U}) {
+        rig.source.give(board, Fragments{{100}, {200}});
+        rig.source.end(board);
+    }
+    rig.pass(4 * rig.config.timeout_ns);
+    ASSERT_EQ(rig.value(BuildCounter::bursts_out), 1U);
+    expect_all_of_the_boards_own(rig);
+    rig.expect_balance();
+}
+
+TEST(MergerBursts, ABurstThatOneBoardAndAStrangerBeganIsNotGone) {
+    MergerRig rig(four_boards());
+    for (const std::uint32_t board : {2U, 3U}) {
+        rig.source.give(board, Fragments{{100}});
+        rig.source.end(board);
+    }
+    rig.pass(4 * rig.config.timeout_ns);
+    ASSERT_EQ(rig.value(BuildCounter::bursts_out), 1U);
+    rig.source.disown(3);
+    rig.work();
+    for (const std::uint32_t board : {0U, 1U, 3U}) {
+        rig.source.give(board, Fragments{{100}, {300}});
+        rig.source.end(board);
+    }
+    ASSERT_TRUE(rig.finish());
+    EXPECT_EQ(rig.value(BuildCounter::fragments_late), 0U);
+    EXPECT_EQ(rig.value(BuildCounter::events_incomplete), 3U);
     rig.expect_balance();
 }
 
@@ -301,15 +326,7 @@ TEST(MergerBursts, TimesThatOnlyStrangersToldMakeNothingLate) {
     for (const std::uint32_t board : {2U, 3U}) rig.source.give(board, Fragments{{5'000'000}});
     rig.pass(2 * rig.config.timeout_ns);
     ASSERT_EQ(rig.value(BuildCounter::events_incomplete), 1U);
-    for (const std::uint32_t board : {2U, 3U}) rig.source.disown(board);
-    rig.work();
-    for (std::uint32_t board = 0; board < 4; ++board) {
-        rig.source.give(board, Fragments{{100}, {300}});
-        rig.source.end(board);
-    }
-    ASSERT_TRUE(rig.finish());
-    EXPECT_EQ(rig.value(BuildCounter::events_complete), 2U);
-    EXPECT_EQ(rig.value(BuildCounter::fragments_late), 0U);
+    expect_all_of_the_boards_own(rig);
     EXPECT_EQ(std::ranges::count_if(rig.completions, &BatchCompletion::end_of_burst), 2)
         << "what strangers began is over for who takes the events";
     rig.expect_balance();

@@ -20,8 +20,7 @@ void DomWatch::add_notices(pipeline::Notices& notices) {
         if (const auto n = counters[DomCounter::no_clock]; seen_[dom].no_clock.is_due(n))
             notices.push_back(
                 fmt::format("board {}: its clock is not valid: {} datagrams so far are not used, as their times mean "
-                            "nothing; look at "
-                            "its White Rabbit link",
+                            "nothing; look at its White Rabbit link",
                             number, n));
         if (const auto n = counters[DomCounter::other_run]; seen_[dom].other_run.is_due(n))
             notices.push_back(

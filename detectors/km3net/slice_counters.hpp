@@ -7,8 +7,7 @@
 
 /// Of the boards' datagrams and the slices made of them. At the end of a run, by DOM:
 ///   datagrams = used + duplicate + conflicting + late + ahead + other_run + wrong_time + no_clock + beyond + no_room +
-///   no_buffer +
-///               strangers
+///               no_buffer + strangers
 ///   and over all DOMs: datagrams + verdicts that are not ok = those that the ports delivered
 ///   slices of the run x DOMs = frames_complete + frames_incomplete + frames_absent
 namespace anello::km3net {

@@ -8,9 +8,9 @@
 
 /// The builder's lines of the ledger. Once all input is merged:
 ///   fragments_in = fragments_merged + fragments_late + fragments_duplicate + fragments_ahead +
-///                 fragments_disowned
+///                  fragments_disowned
 ///   hits_in      = hits_merged + hits_late + hits_duplicate + hits_ahead + hits_disowned + hits_truncated +
-///                 hits_rejected
+///                  hits_rejected
 ///   events_built = events_complete + events_incomplete;  events_out = events_built - events_rejected
 namespace anello::events {
 

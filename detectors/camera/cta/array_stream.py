@@ -143,7 +143,8 @@ def _of_one_shape(
         return sent[is_used]
     own = np.ascontiguousarray(cells, "<u2").view(np.uint8)
     has_own = np.broadcast_to(has_cells[:, np.newaxis], own.shape)
-    return np.concatenate([sent, own], axis=1)[np.concatenate([is_used, has_own], axis=1)]
+    payloads: NDArray[np.uint8] = np.concatenate([sent, own], axis=1)[np.concatenate([is_used, has_own], axis=1)]
+    return payloads
 
 
 def _without_padding(headers: NDArray[Any], payloads: NDArray[np.uint8]) -> NDArray[np.uint8]:

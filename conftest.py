@@ -13,7 +13,7 @@ import pytest
 from hypothesis import settings
 from hypothesis.database import DirectoryBasedExampleDatabase
 
-from anello.drawing import Figure
+from anello.report.drawing import Figure
 
 sys.path.insert(0, str(Path(__file__).parent / "tests/python"))  # what tests share
 

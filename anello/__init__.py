@@ -2,9 +2,11 @@
 """Anello: detector data from the wire to a decision. This package is the control plane; `anello --help` lists it.
 
 anello.simulate.CHAIN(n_events=1000, seed=1)          simulated events of a chain, with their truth
-anello.physics.score(truth, found)                    efficiency, ghosts and resolution
-anello.plot.event(...)                                a picture of one event
 anello.subscribe("stream://@anello")                  what a running chain publishes, as NumPy arrays
+anello.card, anello.packets, anello.stream            datagrams, packets and byte streams for programs of your own
+anello.columns, anello.mep_file                       the files that runs write
+
+Detectors offer more under anello's own name (anello.registry.Registration.python), such as anello.physics.
 """
 
 import os
@@ -14,29 +16,62 @@ from types import ModuleType
 
 TYPE_CHECKING = False  # typing has one, too, and takes longer to load than this package
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+    from importlib.machinery import ModuleSpec
     from typing import Any
 
-    from anello import events_csv, physics, plot, simulate
-    from anello.rings import Rings
+    from anello import card, columns, mep_file, simulate
     from anello.subscribe import subscribe
 
-__all__ = [
-    "Rings",
-    "events_csv",
-    "physics",
-    "plot",
-    "simulate",
-    "subscribe",
-]
-_MODULES = {"Rings": "rings", "events_csv": "", "physics": "", "plot": "", "simulate": "", "subscribe": "subscribe"}
+__all__ = ["card", "columns", "mep_file", "simulate", "subscribe"]
+# Modules that packages of detectors import by a name that they had before they lay in a folder.
+MOVED = {
+    "chains": "run.chain", "config_base": "configuration.base", "ledger": "account.ledger",
+    "presentation": "report.presentation", "python_keys": "configuration.python_keys", "record": "account.record",
+    "section": "configuration.section", "sections": "configuration.sections", "verdict": "account.verdict",
+}  # fmt: skip
 
 
 def __getattr__(name: str) -> "Any":
     """Loaded when they are asked for: a command that needs no arrays does not wait for NumPy."""
-    if name not in _MODULES:
-        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    module = import_module(f"{__name__}.{_MODULES[name] or name}")
-    return getattr(module, name) if _MODULES[name] else module
+    if name == "subscribe":
+        return import_module(f"{__name__}.subscribe").subscribe
+    if name in __all__ or name in MOVED:
+        return import_module(f"{__name__}.{MOVED.get(name, name)}")
+    if not name.startswith("_"):
+        from anello import registry
+
+        if name in (offered := registry.offered()):
+            return registry.load(offered[name])
+    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+
+
+class _MovedModules:
+    """Finds `anello.ledger` and the like where they are now. Python asks it for what no folder has."""
+
+    @staticmethod
+    def find_spec(
+        name: str, path: "Sequence[str] | None" = None, target: ModuleType | None = None
+    ) -> "ModuleSpec | None":
+        package, _, module = name.rpartition(".")
+        if package != __name__ or module not in MOVED:
+            return None
+        from importlib.util import spec_from_loader
+
+        return spec_from_loader(name, _Moved(f"{package}.{MOVED[module]}"))  # type: ignore[arg-type]
+
+
+class _Moved:
+    """Loads a module under a second name."""
+
+    def __init__(self, name: str) -> None:
+        self._name = name
+
+    def create_module(self, spec: "ModuleSpec") -> ModuleType:
+        return import_module(self._name)
+
+    def exec_module(self, module: ModuleType) -> None:
+        """It has run where it was made."""
 
 
 class _Package(ModuleType):
@@ -48,6 +83,7 @@ class _Package(ModuleType):
 
 
 sys.modules[__name__].__class__ = _Package
+sys.meta_path.append(_MovedModules)  # type: ignore[arg-type]
 
 _DETECTORS = os.path.join(os.path.dirname(os.path.dirname(__file__)), "detectors")  # noqa: PTH118, PTH120
 if os.path.isfile(os.path.join(_DETECTORS, "CMakeLists.txt")):  # noqa: PTH113, PTH118 - the source tree

@@ -8,7 +8,7 @@ import sys
 # Else numpy's library for linear algebra starts threads that turn while they wait, beside those of the engine.
 os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
 os.environ.setdefault("PYDANTIC_DISABLE_PLUGINS", "__all__")  # it need not look through all packages for some
-INTERRUPTED = 130  # as anello.exit_codes has it
+INTERRUPTED = 130  # as anello.system.exit_codes has it
 
 
 def _stop(*_: object) -> None:
@@ -59,7 +59,7 @@ def main() -> int:
 
 def _main() -> int:
     if sys.argv[1:3] == ["source", "--led"]:
-        from anello import led_source
+        from anello.run import led_source
 
         return led_source.main(sys.argv[3:])
     from anello import cli

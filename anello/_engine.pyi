@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The compiled engine. Configurations are dicts with dotted keys, as anello.config.Config.flat makes them."""
+"""The compiled engine. Configurations are dicts with dotted keys, as anello.configuration.load.Config.flat makes them."""
 
 from collections.abc import Callable
 from typing import Any, TypedDict, overload
@@ -7,7 +7,7 @@ from typing import Any, TypedDict, overload
 import numpy as np
 from numpy.typing import NDArray
 
-from anello.notices import Severity
+from anello.account.notices import Severity
 
 type Arrays = dict[str, NDArray[Any]]
 type Counters = dict[str, dict[str, int]]
@@ -119,7 +119,7 @@ class Card:
 def read_counters(page_name: str) -> Counters: ...
 def counter_tables() -> list[CounterTable]: ...  # every counter of the engine and of the detectors in it
 
-# anello.counter_pages says what these are
+# anello.counters.pages says what these are
 def page_header(page_name: str) -> dict[str, Any]: ...
 def page_cells(page_name: str) -> list[tuple[str, str, str, str, str, int]]: ...
 def page_latency(page_name: str) -> dict[str, dict[str, dict[str, Any]]]: ...
@@ -146,7 +146,7 @@ class ExchangeNode:
     def progress(self) -> dict[str, int]: ...
     def failure(self) -> str: ...
     def account(self) -> dict[str, Any]:
-        """After stop() or abort(), what anello.exchange.account.Account.of() reads. life: int. By rank of the other
+        """After stop() or abort(), what anello.exchange.account.numbers.Account.of() reads. life: int. By rank of the other
         node, over the last connection: sent_to [number of the last MFP, 1 if it lasted to the end, how many were in
         flight then, life], come_from [newest number, numbers come, numbers given up, 1 if it lasted, life], with
         short_life() of the process there. handed_on: mep -> sources that it lacks. builders, at the manager:

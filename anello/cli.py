@@ -17,21 +17,23 @@ from typing import TYPE_CHECKING, Annotated, Any, NoReturn
 
 import typer
 
-from anello import exit_codes, interruption, output, registry
+from anello import registry
 from anello.catalogue.cli import runs_app
 from anello.control.cli import agent, control, ctl_app, metrics
 from anello.errors import ConfigError, EngineMissingError, in_words
-from anello.exit_codes import BAD_NEWS, FAILED, INTERRUPTED
 from anello.nanet.cli import nanet_app
 from anello.plan.cli import plan
-from anello.stream_command import stream_app
+from anello.stream.command import stream_app
+from anello.system import exit_codes, interruption, output
+from anello.system.exit_codes import BAD_NEWS, FAILED, INTERRUPTED
 from anello.virtual_farm.cli import simulate
 
 if TYPE_CHECKING:
     from anello.catalogue.entry import Entry
-    from anello.config_base import Config, FrontEndsConfig
-    from anello.lead import Lead
-    from anello.speech import Speech
+    from anello.configuration.base import Config, FrontEndsConfig
+    from anello.run.chain import GivenEvents
+    from anello.run.lead import Lead
+    from anello.run.speech import Speech
 
 app = typer.Typer(
     name="anello", help="Data acquisition and trigger: from UDP packets to decisions.", no_args_is_help=True,
@@ -177,17 +179,17 @@ def run(
             raise ConfigError("--live", rule, "one of them", "The page starts further runs, each in a new directory")
         from anello.control import live_run
 
-        given = _settings(settings, duration, trigger)
-        raise typer.Exit(live_run.run(config_file, given, Path(config.run.directory), output.console()))
-    hits, rings = _events(events)
+        changes = _settings(settings, duration, trigger)
+        raise typer.Exit(live_run.run(config_file, changes, Path(config.run.directory), output.console()))
+    given = _events(config, events)
 
-    from anello import run as runs
-    from anello import summary
-    from anello.speech import Speech
+    from anello.report import summary
+    from anello.run import run as runs
+    from anello.run.speech import Speech
 
     directory = _directory(config, report_dir, overwrite=overwrite)
     arguments = [str(config_file), *(part for setting in settings or [] for part in ("--set", setting))]
-    if hits is not None:
+    if given is not None:
         arguments += ["--events", str(events)]
     speech = Speech.of(directory, as_json=led or as_json, all_rows=all_rows, verbose=verbose, log_file=log_file,
                        single_file=single_file)  # fmt: skip
@@ -195,7 +197,9 @@ def run(
         _entry(config, directory, led=led) as entry, _lead(managed, directory, entry) as lead,
         speech.notices() as notices,
     ):  # fmt: skip
-        record = runs.run(runs.Plan(config, arguments, directory, rings), speech.console, lead, notices)
+        record = runs.run(
+            runs.Plan(config, arguments, directory, given and given.reference), speech.console, lead, notices
+        )
         if led:
             print(summary.line(record), flush=True)
         else:
@@ -270,8 +274,8 @@ def node(
     interruption.remember_from_now_on()
     config = _load_with_front_ends(config_file, settings, duration, trigger)
 
-    from anello import run as runs
-    from anello.speech import Speech
+    from anello.run import run as runs
+    from anello.run.speech import Speech
 
     directory = _directory(config, report_dir, overwrite=overwrite)
     speech = Speech.of(directory, as_json=as_json, all_rows=all_rows, verbose=verbose, log_file=log_file,
@@ -285,7 +289,7 @@ def node(
 
 def _lead(managed: bool, directory: Path, entry: "Entry | None" = None) -> "AbstractContextManager[Lead]":
     from anello.control.managed import Managed as ManagedLead
-    from anello.lead import Lead
+    from anello.run.lead import Lead
 
     return ManagedLead(directory, entry) if managed else nullcontext(Lead(entry))
 
@@ -313,17 +317,17 @@ def source(
 ) -> None:
     """Runs the front ends alone: they send to a node elsewhere (source.host, source.ports)."""
     config = _load_with_front_ends(config_file, settings, duration)
-    hits, _ = _events(events)
+    given = _events(config, events)
 
-    from anello.chain_of import chain_of
+    from anello.run.chain_of import chain_of
 
-    _send(chain_of(config).make_source(hits), truth, config.run, as_json=as_json)
+    _send(chain_of(config).make_source(given), truth, config.run, as_json=as_json)
 
 
 def _send(sender: Any, truth: Path | None, settings: Any, *, as_json: bool) -> None:
-    from anello import display, sending
-    from anello.interruption import interruptible
-    from anello.source_process import save_truth
+    from anello.run import display, sending
+    from anello.run.source_process import save_truth
+    from anello.system.interruption import interruptible
 
     console = output.console(stderr=as_json)
     meter, began_s = sending.SendingMeter(), time.monotonic()
@@ -346,7 +350,7 @@ def _send(sender: Any, truth: Path | None, settings: Any, *, as_json: bool) -> N
 def _load(
     path: Path | None, settings: list[str] | None, duration: float | None = None, trigger: str | None = None
 ) -> "Config":
-    from anello.config import load
+    from anello.configuration.load import load
 
     return load(path, _settings(settings, duration, trigger))
 
@@ -360,24 +364,22 @@ def _settings(settings: list[str] | None, duration: float | None, trigger: str |
 def _load_with_front_ends(
     path: Path, settings: list[str] | None, duration: float | None, trigger: str | None = None
 ) -> "FrontEndsConfig":
-    from anello.config import load_with_front_ends
+    from anello.configuration.load import load_with_front_ends
 
     return load_with_front_ends(path, _settings(settings, duration, trigger))
 
 
-def _events(path: Path | None) -> tuple[Any, Any]:
-    """Hits of --events and, if there is a rings file next to it, the rings of another reconstruction."""
+def _events(config: "FrontEndsConfig", path: Path | None) -> "GivenEvents | None":
     if path is None:
-        return None, None
-    from anello import events_csv
+        return None
+    from anello.run.chain_of import chain_of
 
-    hits = events_csv.read(events_csv.read_hits, path)
-    beside = events_csv.rings_beside(path)
-    return hits, None if beside is None else events_csv.read(events_csv.read_rings, beside, hits)
+    return chain_of(config).events_of(path)
 
 
 def _directory(config: "Config", wanted: Path | None, ending: str = "", *, overwrite: bool) -> Path:
-    from anello import report, run_directory
+    from anello.report import report
+    from anello.system import run_directory
 
     if wanted is None:
         return report.new_directory(config.run.directory, config.run.name + ending)
@@ -386,7 +388,7 @@ def _directory(config: "Config", wanted: Path | None, ending: str = "", *, overw
 
 def _report(record: Any, directory: Path, speech: "Speech") -> int:
     """Returns the exit code. The ledger is shown even if the report cannot be written."""
-    from anello import report, summary
+    from anello.report import report, summary
 
     problem, console = "", speech.console
     try:
@@ -459,7 +461,7 @@ def exchange(
 ) -> None:
     """Builds events between nodes: --local N on this machine, under mpirun -n N, or --rendezvous on each machine."""
     from anello.exchange import command
-    from anello.speech import Speech
+    from anello.run.speech import Speech
 
     speech = Speech.of(
         report_dir, as_json=as_json, all_rows=all_rows, verbose=verbose, log_file=log_file,
@@ -541,7 +543,7 @@ def dump(
     as_json: Annotated[bool, typer.Option("--json", help="One JSON object per line.")] = False,
 ) -> None:
     """Prints packets of every format that Anello knows, each with its verdict, from a capture or live ports."""
-    from anello import dump as dumping
+    from anello.packets import dump as dumping
 
     options = dumping.Options(targets, formats or (), ports or (), count, seconds, address, hex_too, verbose, quiet,
                               bad, as_json)  # fmt: skip
@@ -569,12 +571,12 @@ def counters(
 ) -> None:
     """Prints what running processes count, with meaning and unit; their latency, threads and buffers."""
     if with_reference:
-        from anello import counter_reference
+        from anello.counters import reference as counter_reference
 
         print(counter_reference.reference(), end="")
         return
 
-    from anello import counters_command
+    from anello.counters import command as counters_command
 
     watch_s = every_s if watch else 0.0
     raise typer.Exit(counters_command.run(counters_command.Options(page, only or (), watch_s, as_json, keep)))
@@ -657,7 +659,7 @@ def config_show(
     as_json: Annotated[bool, typer.Option("--json", help="Keys and values as JSON, for programs.")] = False,
 ) -> None:
     """Prints the effective configuration as a usable file with every key explained."""
-    from anello.config_text import as_toml
+    from anello.configuration.text import as_toml
 
     config = _load(config_file, settings)
     print(json.dumps(config.as_given(), indent=1) + "\n" if as_json else as_toml(config), end="")
@@ -666,6 +668,6 @@ def config_show(
 @config_app.command("reference")
 def config_reference() -> None:
     """Prints docs/reference/configuration.md, generated from the key descriptions."""
-    from anello.config_text import reference
+    from anello.configuration.text import reference
 
     print(reference(), end="")

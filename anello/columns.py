@@ -7,7 +7,7 @@ from typing import Any
 
 from numpy.typing import NDArray
 
-from anello.run_directory import series
+from anello.system.run_directory import series
 
 
 def files(path: Path | str) -> Iterator[Any]:

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import BinaryIO
 
 from anello.errors import InputError
-from anello.run_directory import series
+from anello.system.run_directory import series
 
 FILE_HEADER, RECORD_HEADER = struct.Struct("<8s3I12x"), struct.Struct("<4sHHQQqQII")
 ALIGNMENT_BYTES = 8

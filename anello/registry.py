@@ -40,14 +40,16 @@ class Registration:
     pays for the chains that it does not use."""
 
     about: str  # what it gives, in a few words
-    config: str  # a class anello.config_base.Config
-    presentation: str  # a class anello.presentation.Presentation
-    live: str = ""  # a class anello.control.live.View; empty: the live page knows only what every chain has
-    chain: str = ""  # a class anello.chains.Chain; empty: the chain has no front ends
+    config: str  # a class anello.configuration.base.Config
+    presentation: str  # a class anello.report.presentation.Presentation
+    complete: str = ""  # a function (config, its file or None): the configuration with what another file says of it
+    live: str = ""  # a class anello.counters.live.View; empty: the live page knows only what every chain has
+    chain: str = ""  # a class anello.run.chain.Chain; empty: the chain has no front ends
     feed: str = ""  # a class anello.exchange.feed.Feed
-    farm: str = ""  # a class anello.exchange.detector_part.DetectorPart
+    farm: str = ""  # a class anello.exchange.account.detector_part.DetectorPart
     virtual: str = ""  # an anello.virtual_farm.books.VirtualChain: its chains in virtual time, which its bindings run
     simulate: str = ""  # a function (n_events, *, seed, **parameters)
+    python: Mapping[str, str] = field(default_factory=dict)  # names that anello itself offers for it: "module:name"
     commands: tuple[str, ...] = ()  # functions that become commands of the command line
     versions: str = ""  # a function () whose lines `anello version` prints
     outputs: Mapping[str, str] = field(default_factory=dict)  # behind the exchange: output.to -> its meaning
@@ -129,9 +131,15 @@ def parts(name: str) -> dict[str, Any]:
 
 
 def load(place: str) -> Any:
-    """place: "module:name"."""
+    """place: "module:name", or a module."""
     module, _, name = place.partition(":")
-    return getattr(importlib.import_module(module), name)
+    loaded = importlib.import_module(module)
+    return getattr(loaded, name) if name else loaded
+
+
+def offered() -> dict[str, str]:
+    """What chains offer under the package's own name: the name -> where it is."""
+    return {name: place for chain in names() for name, place in registration(chain).python.items()}
 
 
 def detectors() -> tuple[str, ...]:

@@ -40,7 +40,7 @@ class ConfigReader {
     T get(const char* key) const {
         const std::string name = prefix_ + key;
         if (!values_.contains(name.c_str()))
-            throw ConfigError(name, "must be given", "nothing", "Pass a configuration made by anello.config.");
+            throw ConfigError(name, "must be given", "nothing", "Pass a configuration made by anello.configuration.load.");
         nb::object value = values_[name.c_str()];
         T result;
         if (!nb::try_cast<T>(value, result))

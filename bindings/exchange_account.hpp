@@ -12,7 +12,7 @@ namespace anello::bindings {
 
 namespace nb = nanobind;
 
-/// As anello.exchange.account.Account.of() takes it.
+/// As anello.exchange.account.numbers.Account.of() takes it.
 inline nb::dict dict_of(const exchange::NodeAccount& account) {
     nb::dict result;
     result["life"] = account.life;

@@ -32,7 +32,7 @@ std::vector<std::pair<std::string, std::vector<KeyTable>>> engine_key_tables() {
 }
 
 void add(const std::string& chain, const std::vector<KeyTable>& tables, nb::dict& all) {
-    const std::string package = chain.empty() ? "anello" : "anello." + chain;
+    const std::string package = chain.empty() ? "anello.configuration" : "anello." + chain;
     for (const KeyTable& table : tables) {
         nb::dict one = table.describe();
         one["module"] = package + ".engine_keys";

@@ -37,7 +37,7 @@ def _text(sections: str) -> str:
     imports = [
         *([f"from typing import {', '.join(typing)}\n"] if typing else []),
         "from pydantic import Field\n",
-        f"from anello.section import {power_of_two}Section",
+        f"from anello.configuration.section import {power_of_two}Section",
     ]
     return "\n".join([HEAD, *imports, "", "", sections, ""])
 

@@ -68,7 +68,7 @@ class NodeHandle {
     std::shared_ptr<Node> node_;
 };
 
-/// (text, severity) of each, as anello.notices.Notices.tell takes them.
+/// (text, severity) of each, as anello.account.notices.Notices.tell takes them.
 inline std::vector<std::pair<std::string, std::string>> told(const Notices& notices) {
     std::vector<std::pair<std::string, std::string>> told;
     for (const Notice& notice : notices) told.emplace_back(notice.text, name_of(notice.severity));

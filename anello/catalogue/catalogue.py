@@ -6,15 +6,15 @@ import time
 from pathlib import Path
 from typing import Self
 
-from anello.catalogue.alarms import Alarms
-from anello.catalogue.compare import Compare
-from anello.catalogue.connected import BUSY_S, FILE, CatalogueError
-from anello.catalogue.crashed import Crashed
-from anello.catalogue.files import Files
-from anello.catalogue.history import History
-from anello.catalogue.log import Log
-from anello.catalogue.news import News
-from anello.catalogue.runs import Clock
+from anello.catalogue.tables.alarms import Alarms
+from anello.catalogue.tables.compare import Compare
+from anello.catalogue.tables.connected import BUSY_S, FILE, CatalogueError
+from anello.catalogue.tables.crashed import Crashed
+from anello.catalogue.tables.files import Files
+from anello.catalogue.tables.history import History
+from anello.catalogue.tables.log import Log
+from anello.catalogue.tables.news import News
+from anello.catalogue.tables.runs import Clock
 
 
 class Catalogue(Files, Crashed, Compare, Alarms, Log, History, News):

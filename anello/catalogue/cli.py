@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from anello import output
 from anello.errors import ConfigError
+from anello.system import output
 
 if TYPE_CHECKING:
     from anello.catalogue.catalogue import Catalogue
@@ -38,9 +38,9 @@ def list_runs(
     as_json: AsJson = False,
 ) -> None:
     """Runs, newest first."""
-    from anello.catalogue import show
     from anello.catalogue.end import Quality, RunState
-    from anello.catalogue.runs import Filter
+    from anello.catalogue.show import runs as show
+    from anello.catalogue.tables.runs import Filter
 
     wanted = Filter(
         state=_one_of(RunState, state, "--state"), quality=_one_of(Quality, quality, "--quality"), chain=chain,
@@ -59,7 +59,7 @@ def list_runs(
 @runs_app.command("show")
 def show_run(number: Number, *, directory: Directory = HERE, as_json: AsJson = False) -> None:
     """Everything of one run."""
-    from anello.catalogue import show
+    from anello.catalogue.show import runs as show
 
     with _catalogue(directory) as catalogue:
         found = catalogue.run(number)
@@ -75,11 +75,11 @@ def compare(
     *, directory: Directory = HERE, as_json: AsJson = False,
 ) -> None:  # fmt: skip
     """Two runs: configuration, rates, losses, latency, quality, and which differences chance does not explain."""
-    from anello.catalogue import show_compare
+    from anello.catalogue.show import comparison
 
     with _catalogue(directory) as catalogue:
         found = catalogue.compare(first, second)
-    _print_json(found) if as_json else show_compare.shown(found, output.console())
+    _print_json(found) if as_json else comparison.shown(found, output.console())
 
 
 @runs_app.command("log")
@@ -92,8 +92,8 @@ def log(
     as_json: AsJson = False,
 ) -> None:
     """The log book, newest first; with -m: adds an entry."""
-    from anello.catalogue import show
-    from anello.origin import user
+    from anello.catalogue.show import runs as show
+    from anello.configuration.origin import user
 
     with _catalogue(directory) as catalogue:
         if message is not None:
@@ -112,9 +112,9 @@ def mark(
     as_json: AsJson = False,
 ) -> None:
     """Says what a run is good for; the log book says who said so."""
-    from anello.catalogue import show
     from anello.catalogue.end import Quality
-    from anello.origin import user
+    from anello.catalogue.show import runs as show
+    from anello.configuration.origin import user
 
     _one_of(Quality, quality, "QUALITY")
     with _catalogue(directory) as catalogue:
@@ -139,7 +139,7 @@ def list_configurations(
     as_json: AsJson = False,
 ) -> None:
     """Configurations that runs had, newest first."""
-    from anello.catalogue import show
+    from anello.catalogue.show import runs as show
 
     if context.invoked_subcommand:
         return
@@ -162,11 +162,11 @@ def difference(
     *, directory: Directory = HERE, as_json: AsJson = False,
 ) -> None:  # fmt: skip
     """The keys in which two of them differ."""
-    from anello.catalogue import show_compare
+    from anello.catalogue.show import comparison
 
     with _catalogue(directory) as catalogue:
         found = catalogue.difference(first, second)
-    _print_json(found) if as_json else show_compare.configurations(found, first, second, output.console())
+    _print_json(found) if as_json else comparison.configurations(found, first, second, output.console())
 
 
 def _catalogue(directory: Path) -> "Catalogue":
@@ -176,7 +176,7 @@ def _catalogue(directory: Path) -> "Catalogue":
 
 
 def _print_json(value: Any) -> None:
-    from anello.summary import no_nan
+    from anello.report.summary import no_nan
 
     print(json.dumps(no_nan(value), indent=1))
 

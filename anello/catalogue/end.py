@@ -69,7 +69,7 @@ class End:
     p50_ns: float | None = None
     p999_ns: float | None = None
     verdict: str | None = None  # its line
-    word: str | None = None  # of the verdict: what the run is worth (anello.verdict.Word)
+    word: str | None = None  # of the verdict: what the run is worth (anello.account.verdict.Word)
     quality_found: Any = None  # of what was reconstructed, as summary.json has it
     comment: str = ""
     ended_ns: int | None = None  # wall clock; None: now

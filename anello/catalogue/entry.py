@@ -9,19 +9,20 @@ from contextlib import suppress
 from dataclasses import replace
 from pathlib import Path
 
-from anello import counter_pages, exit_codes
+from anello.account.notices import Notice
+from anello.account.record import Record
+from anello.account.verdict import Word
 from anello.catalogue.catalogue import Catalogue, of_runs_in
-from anello.catalogue.connected import CatalogueError
 from anello.catalogue.end import End, RunState
 from anello.catalogue.from_record import end_of
-from anello.config_base import Config
+from anello.catalogue.tables.connected import CatalogueError
+from anello.configuration.base import Config
+from anello.configuration.origin import Origin, node_page
+from anello.counters import pages
 from anello.errors import EngineMissingError, in_words
-from anello.exit_codes import FAILED, INTERRUPTED
-from anello.notices import Notice
-from anello.origin import Origin, node_page
-from anello.record import Record
-from anello.run_directory import has_control_room
-from anello.verdict import Word
+from anello.system import exit_codes
+from anello.system.exit_codes import FAILED, INTERRUPTED
+from anello.system.run_directory import has_control_room
 
 BEGIN_S, WHILE_RUNNING_S, END_S = 2.0, 0.1, 5.0  # the longest waits for other processes
 MOST_WAITING = 1000  # notices that could not be entered yet
@@ -33,7 +34,7 @@ def _to_standard_error(line: str) -> None:
 
 def _clear_pages() -> None:
     with suppress(EngineMissingError):
-        counter_pages.clear_dead()
+        pages.clear_dead()
 
 
 class Entry:

@@ -4,11 +4,11 @@
 from collections.abc import Mapping
 from typing import Any
 
+from anello.account.record import CounterDict, Record
+from anello.account.verdict import Word
 from anello.catalogue.end import Counters, End, Leg, Loss, RunState
-from anello.exit_codes import FAILED
-from anello.record import CounterDict, Record
 from anello.registry import presentation_of
-from anello.verdict import Word
+from anello.system.exit_codes import FAILED
 
 
 def end_of(record: Record, exit_code: int, *, aborted: bool = False) -> End:

@@ -5,11 +5,11 @@ import time
 from collections.abc import Callable
 from typing import Protocol
 
-from anello.config_base import Config
-from anello.control.figures import Sample
+from anello.configuration.alarm_figures import Sample
+from anello.configuration.alarm_rules import Rule, Watch, parse
+from anello.configuration.base import Config
 from anello.control.hook import Hook
 from anello.control.operator import Status
-from anello.control.rules import Rule, Watch, parse
 from anello.control.states import State
 
 RUN_LOST = "run lost"  # the rule of runs that could not be led to their end

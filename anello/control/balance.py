@@ -7,7 +7,7 @@ from collections import deque
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from anello.ledger import Ledger, Row
+from anello.account.ledger import Ledger, Row
 
 MISSING = "there is no counter"
 PATIENCE_S = 10.0  # what is on its way for longer is lost

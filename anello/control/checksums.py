@@ -7,7 +7,7 @@ import threading
 from typing import Self
 
 from anello.catalogue.catalogue import Catalogue
-from anello.catalogue.connected import CatalogueError
+from anello.catalogue.tables.connected import CatalogueError
 
 LEAST_PRIORITY = 19
 LOG = logging.getLogger("anello.control")

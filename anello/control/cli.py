@@ -7,9 +7,9 @@ from typing import Annotated, Any
 
 import typer
 
-from anello import output
 from anello.control.states import ORDERS, State, Step
 from anello.errors import ConfigError
+from anello.system import output
 
 PORT, METRICS_PORT, AGENTS_PORT = 8640, 8641, 8642
 Certificate = Annotated[
@@ -48,7 +48,7 @@ def control(
     """The control room: leads runs, which go on without it; keeps history and alarms; serves the live page."""
     from anello.control.desk import Desk, Options
     from anello.control.states import State
-    from anello.interruption import interruptible
+    from anello.system.interruption import interruptible
 
     host, port = _address(bind)
     if bool(agents) != bool(keys):
@@ -85,7 +85,7 @@ def agent(
     """Starts and watches the nodes of this machine for a control room elsewhere; they go on without it."""
     from anello.control.agent import run as agents
     from anello.control.agent.nodes import Place
-    from anello.interruption import interruptible
+    from anello.system.interruption import interruptible
 
     console, host = output.console(), agents.control_host(control_room)
     place = Place(directory.resolve(), host, keys.resolve(), tuple(settings or ()))
@@ -98,7 +98,7 @@ def agent(
 
 
 def _greeting(desk: Any, *, is_secret: bool) -> list[str]:
-    from anello.control.web.tokens import Role
+    from anello.control.access.tokens import Role
 
     status = desk.room.status()
     goes_on = [f"run {status.run} goes on: {status.state}"] if status.node_page else []
@@ -122,10 +122,10 @@ def metrics(
     tls_key: CertificateKey = None,
 ) -> None:  # fmt: skip
     """Metrics for Prometheus of all processes of this machine, without a control room."""
+    from anello.control.access.tokens import FILE, Tokens
     from anello.control.web.exporter import Configurations, Exporter, create_exporter
     from anello.control.web.serve import Server, Tls
-    from anello.control.web.tokens import FILE, Tokens
-    from anello.interruption import interruptible
+    from anello.system.interruption import interruptible
 
     (host, port), tls, runs = _address(bind), Tls.given(tls_cert, tls_key), directories or [Path("runs")]
     exporter = create_exporter(Exporter(Configurations(runs).view), Tokens.of(runs[0]), [] if tls is None else [host])
@@ -169,8 +169,8 @@ def page(
     viewer: Annotated[bool, typer.Option("--viewer", help="For those who only look.")] = False,
 ) -> None:
     """Prints the page's address with the token that lets its reader operate, or look."""
+    from anello.control.access.tokens import Role
     from anello.control.client import page_of
-    from anello.control.web.tokens import Role
 
     print(page_of(directory, Role.VIEWER if viewer else Role.OPERATOR))
 

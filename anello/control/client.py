@@ -16,7 +16,7 @@ from anello.control.desk import whereabouts
 from anello.control.states import State
 
 if TYPE_CHECKING:
-    from anello.control.web.tokens import Role
+    from anello.control.access.tokens import Role
 
 TIMEOUT_S = 150.0  # arming touches all memory
 ASK_S = 0.2
@@ -31,7 +31,7 @@ class RefusedError(RuntimeError):
 
 def page_of(runs: Path, role: "Role") -> str:
     """The address of the control room's page, with a token. Raises ConfigError, OSError."""
-    from anello.control.web.tokens import Tokens
+    from anello.control.access.tokens import Tokens
 
     return f"{_found(runs)['address']}/#token={Tokens.of(runs).of_role(role)}"
 
@@ -50,7 +50,7 @@ class Client:
     """Raises ConfigError where no control room has the directory, OSError where it does not answer, RefusedError."""
 
     def __init__(self, runs: Path) -> None:
-        from anello.control.web.tokens import Tokens
+        from anello.control.access.tokens import Tokens
 
         found = _found(runs)
         self._runs = runs

@@ -12,17 +12,17 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Self
 
 from anello.catalogue.catalogue import Catalogue, of_runs_in
-from anello.catalogue.connected import CatalogueError
-from anello.config_base import Config
+from anello.catalogue.tables.connected import CatalogueError
+from anello.configuration.base import Config
+from anello.control.access.tokens import Role
 from anello.control.alarms import Alarms
 from anello.control.checksums import Checksums
-from anello.control.page_copy import copy_of
 from anello.control.process import RunProcess
 from anello.control.room import Room
 from anello.control.sight import Look, Sight, rates_between
-from anello.control.web.tokens import Role
+from anello.counters.page_copy import copy_of
 from anello.errors import ConfigError
-from anello.run_directory import CONTROL_LOCK, has_control_room
+from anello.system.run_directory import CONTROL_LOCK, has_control_room
 
 if TYPE_CHECKING:
     from anello.control.agent.agents import Agents
@@ -92,10 +92,10 @@ class Desk:
         return opened.enter_context(Agents(options.agents, options.keys)) if options.agents and options.keys else None
 
     def _serve(self, opened: ExitStack, lock: Path) -> None:
+        from anello.control.access.tokens import Tokens
         from anello.control.web.app import create_app
         from anello.control.web.remembered import Remembered
         from anello.control.web.serve import Server, Tls
-        from anello.control.web.tokens import Tokens
 
         options = self._options
         tls = Tls.given(options.certificate, options.key)
@@ -141,8 +141,8 @@ def doctor_objects(config: Config) -> str:
     """What the doctor finds bad, with what to do; empty: nothing."""
     from anello.doctor.checks import examine, make_subject
     from anello.doctor.finding import Result
-    from anello.doctor.host import Host
-    from anello.doctor.machine import ThisMachine
+    from anello.host.host import Host
+    from anello.host.machine import ThisMachine
 
     host = Host(Path("/"), ThisMachine())
     bad = [finding.what for finding in examine(host, make_subject(host, config, None)) if finding.result is Result.BAD]

@@ -6,8 +6,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Protocol
 
-from anello.config_base import Config
-from anello.control.operator import Member
+from anello.configuration.base import Config
+from anello.counters.farm_copy import Member
 
 
 @dataclass(frozen=True)

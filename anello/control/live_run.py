@@ -11,8 +11,8 @@ from anello.control.desk import Desk, Options
 from anello.control.operator import NotDoneError
 from anello.control.process import CONSOLE
 from anello.control.states import State
-from anello.exit_codes import FAILED
-from anello.interruption import Interruption, interruptible
+from anello.system.exit_codes import FAILED
+from anello.system.interruption import Interruption, interruptible
 
 AT_WORK = (State.READY, State.RUNNING, State.DRAINING)
 LOOK_S = 0.2

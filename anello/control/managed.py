@@ -16,10 +16,10 @@ from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any
 
+from anello.account.notices import printable
 from anello.catalogue.entry import Entry
-from anello.interruption import Interruption
-from anello.lead import Lead
-from anello.notices import printable
+from anello.run.lead import Lead
+from anello.system.interruption import Interruption
 
 SOCKET = "orders.sock"
 MOST_BYTES, MOST_ANSWER_BYTES = 4096, 1 << 20  # of one order, and of what is answered

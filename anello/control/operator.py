@@ -7,17 +7,7 @@ from pathlib import Path
 from typing import Protocol
 
 from anello.control.states import State
-
-
-@dataclass(frozen=True)
-class Member:
-    """One node of a farm's run."""
-
-    rank: int
-    machine: str  # "here", or the agent's name
-    page: str = ""  # its counter page's name; empty: not known yet
-    state: str = ""  # as its page says where that is empty; ended, or gone
-    cause: str = ""  # why it is gone
+from anello.counters.farm_copy import Member
 
 
 @dataclass(frozen=True)

@@ -16,8 +16,8 @@ from pathlib import Path
 from typing import Any
 
 from anello.control.managed import SOCKET, ManagedRun, NoAnswerError
-from anello.exit_codes import OF_A_RUN
-from anello.run_directory import private
+from anello.system.exit_codes import OF_A_RUN
+from anello.system.run_directory import private
 
 CONSOLE = "console.log"  # what the run prints
 ORDERED = "control.json"  # what was ordered

@@ -9,16 +9,17 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from anello import report
-from anello.config_base import Config
+from anello.configuration.base import Config
+from anello.configuration.origin import Origin, node_page
 from anello.control.elsewhere import Elsewhere, FarmOrder, Nowhere
 from anello.control.managed import NoAnswerError
-from anello.control.operator import Member, NotDoneError, Status
+from anello.control.operator import NotDoneError, Status
 from anello.control.process import CONSOLE, Order, RunProcess
 from anello.control.states import State, Step, WrongStateError, after
-from anello.machines import HERE
-from anello.origin import Origin, node_page
-from anello.source_process import counter_page
+from anello.counters.farm_copy import Member
+from anello.report import report
+from anello.run.source_process import counter_page
+from anello.system.machines import HERE
 
 ARM_TIMEOUT_S = 120.0
 START_TIMEOUT_S = 10.0
@@ -78,7 +79,7 @@ class Room:
             return self._status
 
     def configure(self, config_file: Path, settings: Sequence[str] = ()) -> None:
-        from anello.config import load
+        from anello.configuration.load import load
 
         with self._ordered(Step.CONFIGURE):
             config = load(config_file, [*settings, f"run.directory={self._runs}"])
@@ -257,7 +258,7 @@ class Room:
 
     def _attach(self) -> None:
         """To a run that goes on from the time of another control process."""
-        from anello.config import load
+        from anello.configuration.load import load
 
         process = self._processes.find(self._runs)
         if process is None:

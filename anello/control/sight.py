@@ -11,16 +11,16 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from anello.config import load
+from anello.account.ledger import Counters
+from anello.account.verdict import Flaw, Verdict, Word, as_it_stands
+from anello.configuration.load import load
 from anello.control.balance import Balance, LiveLedger
-from anello.control.farm_copy import Seen, together
-from anello.control.live import SILENT, Board, Flow, PlainView, View, view_of
 from anello.control.operator import Status
-from anello.control.page_copy import PageCopy, copy_of
 from anello.control.states import State
+from anello.counters.farm_copy import Seen, together
+from anello.counters.live import SILENT, Board, Flow, PlainView, View, view_of
+from anello.counters.page_copy import PageCopy, copy_of
 from anello.errors import ConfigError, EngineMissingError
-from anello.ledger import Counters
-from anello.verdict import Flaw, Verdict, Word, as_it_stands
 
 INTERVAL_S = 0.5
 MOST_SHARE, LONGEST_S = 0.03, 1.5

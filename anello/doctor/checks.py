@@ -5,12 +5,13 @@ import re
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 
-from anello.config import Config, load
+from anello.configuration.load import Config, load
 from anello.doctor import engine_parts, interface, memory, network, processor, sockets
 from anello.doctor.costs import priced
-from anello.doctor.finding import CannotTell, Finding, NotApplicable, Result, Verdict
-from anello.doctor.host import Host, Subject
+from anello.doctor.finding import Finding, NotApplicable, Result, Verdict
+from anello.doctor.subject import Subject
 from anello.errors import ConfigError
+from anello.host.host import CannotTell, Host
 
 NET = "sys/class/net"
 ROUTES = "proc/net/route"

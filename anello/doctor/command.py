@@ -6,17 +6,19 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from anello import output
-from anello.config import Config
-from anello.config_base import FrontEndsConfig
-from anello.doctor import fixing, show, topology, traffic
+from anello.configuration.base import FrontEndsConfig
+from anello.configuration.load import Config
+from anello.doctor import fixing, show, traffic
 from anello.doctor.checks import examine, make_subject
 from anello.doctor.finding import Finding, Result
-from anello.doctor.host import Host, Subject
-from anello.doctor.machine import ThisMachine
+from anello.doctor.subject import Subject
 from anello.errors import ConfigError
-from anello.exchange.config import ExchangeConfig
+from anello.exchange.configuration.config import ExchangeConfig
 from anello.exchange.placement import near_card
+from anello.host import topology
+from anello.host.host import Host
+from anello.host.machine import ThisMachine
+from anello.system import output
 
 
 @dataclass(frozen=True)

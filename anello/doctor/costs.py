@@ -9,9 +9,9 @@ import math
 from collections.abc import Callable
 from dataclasses import replace
 
-from anello.doctor.finding import Basis, CannotTell, Cost, Result, Verdict
-from anello.doctor.host import Host
-from anello.doctor.processor import KERNEL
+from anello.doctor.finding import Basis, Cost, Result, Verdict
+from anello.host.cores import KERNEL
+from anello.host.host import CannotTell, Host
 
 BASE_SLICE_US, MOST_CORES = 700, 8  # of the scheduler (EEVDF): times 1 + log2 of the cores, which count up to 8
 N_STAMPS = 10  # clock readings on an event's way, most of them once per batch

@@ -2,7 +2,8 @@
 """Checks of what the engine can do on this host: ways to receive, and a GPU."""
 
 from anello.doctor.finding import Fix, Verdict, bad, good, not_applicable
-from anello.doctor.host import Host, Subject
+from anello.doctor.subject import Subject
+from anello.host.host import Host
 
 
 def receive_backends(host: Host, subject: Subject) -> Verdict:

@@ -17,10 +17,6 @@ class Result(StrEnum):
     NOT_APPLICABLE = "not applicable"
 
 
-class CannotTell(Exception):  # noqa: N818  (it is an answer, not a fault)
-    """Raised by a check that was not possible; str() is the reason."""
-
-
 class NotApplicable(Exception):  # noqa: N818  (likewise)
     """Raised by a check that has nothing to examine; str() is the reason."""
 

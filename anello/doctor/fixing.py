@@ -10,7 +10,8 @@ from typing import Any
 
 from anello.doctor.checks import examine
 from anello.doctor.finding import Finding
-from anello.doctor.host import Host, Subject
+from anello.doctor.subject import Subject
+from anello.host.host import Host
 
 TIMEOUT_S = 30
 

@@ -6,9 +6,10 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from shlex import quote
 
-from anello.doctor.finding import CannotTell, Fix, Price, Verdict, bad, better, good, not_applicable
-from anello.doctor.host import Host, Subject, parse_cores, show_cores
+from anello.doctor.finding import Fix, Price, Verdict, bad, better, good, not_applicable
 from anello.doctor.network import prices
+from anello.doctor.subject import Subject
+from anello.host.host import CannotTell, Host, parse_cores, show_cores
 
 NET = "sys/class/net"
 NODES = "sys/devices/system/node"

@@ -3,8 +3,9 @@
 
 import re
 
-from anello.doctor.finding import CannotTell, Fix, Price, Verdict, better, good, not_applicable, sysctl, sysfs
-from anello.doctor.host import Host, PageCost, Subject
+from anello.doctor.finding import Fix, Price, Verdict, better, good, not_applicable, sysctl, sysfs
+from anello.doctor.subject import Subject
+from anello.host.host import CannotTell, Host, PageCost
 
 THP = "sys/kernel/mm/transparent_hugepage"
 MAX_HUGE_PAGES = 512  # 1 GiB: more than the buffers of a usual configuration

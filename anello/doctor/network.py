@@ -3,8 +3,9 @@
 
 from collections.abc import Iterator
 
-from anello.doctor.finding import CannotTell, Fix, Price, Verdict, bad, better, good, not_applicable, sysctl
-from anello.doctor.host import Host, ReceiveCost, Subject
+from anello.doctor.finding import Fix, Price, Verdict, bad, better, good, not_applicable, sysctl
+from anello.doctor.subject import Subject
+from anello.host.host import CannotTell, Host, ReceiveCost
 
 NET = "proc/sys/net/core"
 SNMP, SOFTNET = "proc/net/snmp", "proc/net/softnet_stat"

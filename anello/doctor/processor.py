@@ -3,31 +3,18 @@
 
 import re
 from collections import Counter
-from collections.abc import Iterator
 from shlex import quote
 
-from anello.doctor.finding import (
-    CannotTell,
-    Fix,
-    Price,
-    Verdict,
-    bad,
-    better,
-    costing,
-    good,
-    not_applicable,
-    sysctl,
-    sysfs,
-)
-from anello.doctor.host import CPU, Host, Subject, show_cores
+from anello.doctor.finding import Fix, Price, Verdict, bad, better, costing, good, not_applicable, sysctl, sysfs
+from anello.doctor.subject import Subject
+from anello.host.cores import KERNEL, listed, quotas, siblings_of
+from anello.host.host import CPU, CannotTell, Host, show_cores
 
-KERNEL = "proc/sys/kernel"
 STAT = "proc/stat"
 DEEP_US = 10  # wake-ups slower than this show in a latency of 100 us
 FAST_CLOCKS = ("tsc", "arch_sys_counter", "kvm-clock", "hyperv_clocksource_tsc_page", "riscv_clocksource")
 GOOD_HICCUP_S, DEADLINE_S = 200e-6, 1e-3
 GOOD_STEAL, BAD_STEAL = 0.005, 0.05
-MAX_GROUPS = 64
 
 
 # --- Enough cores, the right ones ---------------------------------------------------------------------------------
@@ -75,13 +62,6 @@ def smt(host: Host, subject: Subject) -> Verdict:
     )
 
 
-def siblings_of(host: Host) -> Iterator[tuple[int, frozenset[int]]]:
-    for name in host.names(CPU):
-        path = f"{CPU}/{name}/topology/thread_siblings_list"
-        if re.fullmatch(r"cpu\d{1,4}", name) and host.has(path):
-            yield int(name[3:]), host.cores_in(path)
-
-
 def isolation(host: Host, subject: Subject) -> Verdict:
     pinned = set(subject.pinned_cores)
     if not pinned:
@@ -98,12 +78,6 @@ def isolation(host: Host, subject: Subject) -> Verdict:
     fix = Fix(persist=write, advice=f"from the next boot, by the kernel's command line: {line}")
     kind = "isolated" if pinned - isolated else "without the scheduler's tick (nohz_full)"
     return better(f"cores {show_cores(missing)} of threads.cores are not {kind}", fix)
-
-
-def listed(host: Host, name: str) -> frozenset[int]:
-    """Absent, or the words (null): the kernel has none."""
-    path = f"{CPU}/{name}"
-    return host.cores_in(path) if host.has(path) and host.text(path) != "(null)" else frozenset()
 
 
 # --- How fast they are --------------------------------------------------------------------------------------------
@@ -222,37 +196,6 @@ def cpu_quota(host: Host, subject: Subject) -> Verdict:
         command = f"echo -1 > {quote(f'/{path}/cpu.cfs_quota_us')}"
     fix = Fix((command,), advice="in a container: start it without --cpus, with --cpuset-cpus instead")
     return bad(what, fix) if least < subject.config.n_threads else better(what, fix)
-
-
-def quotas(host: Host) -> Iterator[tuple[float, str]]:
-    """(cores allowed, group) where there is a quota."""
-    for group in _groups(host):
-        allowed = _quota(host, group)
-        if allowed is not None:
-            yield allowed, group
-
-
-def _groups(host: Host) -> Iterator[str]:
-    """This process's control groups that share out cores, and those above them: version 2, or the older kind."""
-    for line in host.text("proc/self/cgroup").splitlines():
-        _, controllers, path = ([*line.split(":", 2), "", ""])[:3]
-        mounts = ["sys/fs/cgroup"] if not controllers else []
-        if "cpu" in controllers.split(","):
-            mounts = ["sys/fs/cgroup/cpu", "sys/fs/cgroup/cpu,cpuacct"]
-        parts = [part for part in path.split("/") if part not in ("", "..")][:MAX_GROUPS]
-        for mount in mounts:
-            yield from ("/".join([mount, *parts[:n]]) for n in range(len(parts), -1, -1))
-
-
-def _quota(host: Host, group: str) -> float | None:
-    try:
-        if host.has(f"{group}/cpu.max"):
-            quota, period = host.text(f"{group}/cpu.max").split()
-        else:
-            quota, period = host.text(f"{group}/cpu.cfs_quota_us"), host.text(f"{group}/cpu.cfs_period_us")
-        return None if quota == "max" or int(quota) < 0 else int(quota) / max(1, int(period))
-    except (CannotTell, ValueError):
-        return None
 
 
 def hiccups(host: Host, subject: Subject) -> Verdict:

@@ -1,9 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0
 """Checks of a machine with several processors: where its memory lies, and which threads are far from each other."""
 
-from anello.doctor import topology
 from anello.doctor.finding import Fix, Verdict, better, good, not_applicable
-from anello.doctor.host import Host, Subject, show_cores
+from anello.doctor.subject import Subject
+from anello.host import topology
+from anello.host.host import Host, show_cores
 
 
 def interleaving(host: Host, subject: Subject) -> Verdict:

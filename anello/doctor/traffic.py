@@ -19,9 +19,9 @@ from rich.table import Table
 from rich.text import Text
 
 from anello.card import Backend, Card, Clop
-from anello.config_base import FrontEndsConfig
-from anello.cpu import interrupts_s, thread_times_ns
+from anello.configuration.base import FrontEndsConfig
 from anello.errors import ConfigError
+from anello.system.cpu import interrupts_s, thread_times_ns
 
 WORTH_CHANGING = 0.9  # of what the configured one costs: less of a difference is not told from chance
 WARM_UP_SHARE, N_TURNS, PORT_PATIENCE_S = 0.25, 3, 2.0

@@ -11,23 +11,30 @@ from pathlib import Path
 
 from rich.console import Console
 
-from anello import run_directory
+from anello.account.notices import Notices
 from anello.catalogue.entry import Entry
-from anello.config import Config, load
+from anello.configuration.load import Config, load
+from anello.configuration.section import greatest
 from anello.errors import ConfigError
-from anello.exchange import curve, keys, left_behind, local, mpi, placement
-from anello.exchange.config import ALIGNMENT_BYTES, BYTES_BESIDE_FRAGMENT, MFP_HEADER_BYTES, ExchangeConfig
+from anello.exchange import left_behind, local, placement
+from anello.exchange.configuration.config import (
+    ALIGNMENT_BYTES,
+    BYTES_BESIDE_FRAGMENT,
+    MFP_HEADER_BYTES,
+    ExchangeConfig,
+)
 from anello.exchange.engine_keys import ExchangeKeys, RolesKeys
-from anello.exchange.group import Group, Hello, StartError
-from anello.exchange.keys import Keys
-from anello.exchange.member import RendezvousGroup
-from anello.exchange.rendezvous import Pace
+from anello.exchange.rendezvous import mpi
+from anello.exchange.rendezvous.group import Group, Hello, StartError
+from anello.exchange.rendezvous.member import RendezvousGroup
+from anello.exchange.rendezvous.protocol import Pace
+from anello.exchange.rendezvous.server import RendezvousServer
+from anello.exchange.report import curve
 from anello.exchange.running import Ended, NodeRun, check_size, engine_point_to_point
-from anello.exchange.server import RendezvousServer
-from anello.exit_codes import FAILED
-from anello.interruption import interruptible
-from anello.notices import Notices
-from anello.section import greatest
+from anello.system import run_directory, secret_keys
+from anello.system.exit_codes import FAILED
+from anello.system.interruption import interruptible
+from anello.system.secret_keys import Keys
 
 POLL_S = 0.2
 MAX_TIMEOUT_S = 3600.0
@@ -117,7 +124,7 @@ def exchange_config(config: Config) -> ExchangeConfig:
 
 
 def make_keys(folder: Path, console: Console) -> None:
-    for path in keys.make(folder):
+    for path in secret_keys.make(folder):
         console.print(str(path), highlight=False)
 
 

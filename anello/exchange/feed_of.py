@@ -2,9 +2,9 @@
 """Which chain feeds a node of the exchange."""
 
 from anello import registry
-from anello.exchange.config import ExchangeConfig
+from anello.exchange.configuration.config import ExchangeConfig
+from anello.exchange.configuration.python_keys import GENERATOR
 from anello.exchange.feed import Feed, Place
-from anello.exchange.python_keys import GENERATOR
 
 
 def feed_of(config: ExchangeConfig, rank: int, n_nodes: int) -> Feed | None:

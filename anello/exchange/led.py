@@ -5,18 +5,18 @@ meet at a rendezvous, wait there for the start, and are ended from here."""
 import sys
 from pathlib import Path
 
-from anello import counter_pages
+from anello.configuration.origin import node_page
+from anello.counters import pages
 from anello.errors import ConfigError, EngineMissingError
-from anello.exchange.config import ExchangeConfig
+from anello.exchange.configuration.config import ExchangeConfig
 from anello.exchange.local import POLL_S, LocalPlan, Nodes, rendezvous
-from anello.exchange.rendezvous import Pace, RunStep
+from anello.exchange.rendezvous.protocol import Pace, RunStep
+from anello.exchange.rendezvous.server import RendezvousServer
 from anello.exchange.running import check_size
-from anello.exchange.server import RendezvousServer
-from anello.exit_codes import FAILED
-from anello.interruption import Interruption
-from anello.lead import Lead
-from anello.machines import HERE
-from anello.origin import node_page
+from anello.run.lead import Lead
+from anello.system.exit_codes import FAILED
+from anello.system.interruption import Interruption
+from anello.system.machines import HERE
 
 NOT_WANTED = "the run was ended before it began"
 ABORTED = "the run was aborted"
@@ -108,6 +108,6 @@ class _Led:
 def _number(process: int) -> int | None:
     """Of the run in the catalogue, where node 0 has entered it."""
     try:
-        return counter_pages.look_at(node_page(process)).header.run_number or None
+        return pages.look_at(node_page(process)).header.run_number or None
     except (ConfigError, EngineMissingError, OSError):
         return None

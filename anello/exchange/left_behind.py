@@ -6,12 +6,12 @@ from pathlib import Path
 
 from rich.console import Console
 
-from anello import report
-from anello.exchange.config import ExchangeConfig
-from anello.exchange.node_record import NodeRecord
-from anello.exchange.record import ExchangeRecord, together
+from anello.account.notices import each_once
+from anello.exchange.account.node_record import NodeRecord
+from anello.exchange.account.record import ExchangeRecord, together
+from anello.exchange.configuration.config import ExchangeConfig
 from anello.exchange.running import alone, read_records
-from anello.notices import each_once
+from anello.report import report
 
 RECORD = "record.json"
 MAX_RECORD_BYTES = 64 << 20

@@ -16,19 +16,18 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import IO, Self
 
-from anello import output
-from anello.doctor import topology
-from anello.doctor.finding import CannotTell
-from anello.doctor.host import Host
-from anello.doctor.machine import ThisMachine
 from anello.exchange import left_behind
-from anello.exchange.config import ExchangeConfig
-from anello.exchange.keys import Keys
+from anello.exchange.configuration.config import ExchangeConfig
 from anello.exchange.placement import n_on_the_way
-from anello.exchange.rendezvous import Pace
-from anello.exchange.server import RendezvousServer
-from anello.exit_codes import INTERRUPTED, OF_A_RUN
-from anello.interruption import Interruption
+from anello.exchange.rendezvous.protocol import Pace
+from anello.exchange.rendezvous.server import RendezvousServer
+from anello.host import topology
+from anello.host.host import CannotTell, Host
+from anello.host.machine import ThisMachine
+from anello.system import output
+from anello.system.exit_codes import INTERRUPTED, OF_A_RUN
+from anello.system.interruption import Interruption
+from anello.system.secret_keys import Keys
 
 POLL_S = 0.05
 STOP_TIMEOUT_S = 60.0

@@ -10,13 +10,12 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
-from anello.doctor import topology
-from anello.doctor.finding import CannotTell
-from anello.doctor.host import Host, show_cores
-from anello.doctor.machine import ThisMachine
-from anello.doctor.topology import INFINIBAND, Card, Topology
-from anello.exchange.config import ExchangeConfig
-from anello.placement import Machine, is_open, own_cores, with_cores
+from anello.exchange.configuration.config import ExchangeConfig
+from anello.host import topology
+from anello.host.host import CannotTell, Host, show_cores
+from anello.host.machine import ThisMachine
+from anello.host.topology import INFINIBAND, Card, Topology
+from anello.run.placement import Machine, is_open, own_cores, with_cores
 
 
 @dataclass(frozen=True)

@@ -5,7 +5,8 @@ from anello.registry import Registration
 
 REGISTRATION = Registration(
     about="the events of many nodes",
-    config="anello.exchange.config:ExchangeConfig",
-    presentation="anello.exchange.report:ExchangePresentation",
-    live="anello.exchange.live_view:ExchangeLive",
+    config="anello.exchange.configuration.config:ExchangeConfig",
+    complete="anello.exchange.configuration.complete:with_its_chain",
+    presentation="anello.exchange.report.presentation:ExchangePresentation",
+    live="anello.exchange.report.live_view:ExchangeLive",
 )

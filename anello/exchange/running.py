@@ -13,24 +13,24 @@ from typing import Any, Protocol
 
 from rich.console import Console
 
-from anello import display
+from anello.account.leg import slim
+from anello.account.notices import Notices, each_once
+from anello.account.record import CounterDict
 from anello.catalogue.entry import Entry
-from anello.cpu import CpuTime
+from anello.configuration.origin import node_values, tell_beside
 from anello.errors import ConfigError, engine_errors
-from anello.exchange.account import Account
-from anello.exchange.config import ExchangeConfig
+from anello.exchange.account.node_record import NodeRecord, Sample, Series
+from anello.exchange.account.numbers import Account
+from anello.exchange.account.record import ExchangeRecord, PointToPoint, together
+from anello.exchange.configuration.config import ExchangeConfig
 from anello.exchange.feed import Feed
 from anello.exchange.feed_of import feed_of
-from anello.exchange.group import Group, GroupEndedError, as_json
-from anello.exchange.node_record import NodeRecord, Sample, Series
-from anello.exchange.progress import ExchangeMeter
-from anello.exchange.record import ExchangeRecord, PointToPoint, together
-from anello.interruption import Interruption
-from anello.leg import slim
-from anello.notices import Notices, each_once
-from anello.origin import node_values, tell_beside
-from anello.record import CounterDict
-from anello.source_process import SourceFailedError, SourceProcess
+from anello.exchange.rendezvous.group import Group, GroupEndedError, as_json
+from anello.exchange.report.progress import ExchangeMeter
+from anello.run import display
+from anello.run.source_process import SourceFailedError, SourceProcess
+from anello.system.cpu import CpuTime
+from anello.system.interruption import Interruption
 
 SAMPLE_S = 0.1
 POINT_TO_POINT_S = 1.0

@@ -30,7 +30,7 @@ def registers(*, as_json: AsJson = False) -> None:
     from rich.table import Table
 
     from anello.nanet import registers as made
-    from anello.output import console
+    from anello.system.output import console
 
     rows = [asdict(one) for one in made.REGISTERS]
     if as_json:
@@ -47,7 +47,7 @@ def registers(*, as_json: AsJson = False) -> None:
 @nanet_app.command("tools")
 def tools() -> None:
     """Installs what the other commands need, where that has not been done, and prints where it is."""
-    from anello.output import console
+    from anello.system.output import console
 
     console().print(str(_ready("all")[1].folder), highlight=False, soft_wrap=True)
 
@@ -56,7 +56,7 @@ def tools() -> None:
 def lint(*, parts: Parts = "all", as_json: AsJson = False) -> None:
     """Reads the sources with Verilator and yosys; the first call installs them."""
     from anello.nanet.lint import lint as look_at
-    from anello.output import console
+    from anello.system.output import console
 
     card, tools, chosen = _ready(parts)
     found = [look_at(card, tools, part) for part in chosen]
@@ -81,7 +81,7 @@ def synthesis(
     from rich.table import Table
 
     from anello.nanet.synthesis import FAMILIES, synthesise
-    from anello.output import console
+    from anello.system.output import console
 
     wanted = families.split(",")
     if unknown := set(wanted) - set(FAMILIES):
@@ -143,7 +143,7 @@ def simulate(
     import tempfile
 
     from anello.nanet import capture, simulation
-    from anello.output import console
+    from anello.system.output import console
 
     card, tools, _ = _ready("nanet_io")
     with tempfile.TemporaryDirectory() as folder:
@@ -184,7 +184,7 @@ def _show(found: "simulation.Found") -> None:
     from rich.table import Table
 
     from anello.nanet.stages import CLOCK_HZ, CYCLE_NS
-    from anello.output import console
+    from anello.system.output import console
 
     said, print_line = found.said, console().print
     table = Table("cycles", "n", "least", "median", "p99", "most", "median, us", box=None, pad_edge=False)
@@ -213,7 +213,7 @@ def _show(found: "simulation.Found") -> None:
 def library() -> None:
     """Compiles the card for receive.backend = "nanet", and prints where its library is. At first it takes minutes."""
     from anello.nanet import simulation
-    from anello.output import console
+    from anello.system.output import console
 
     card, tools, _ = _ready("nanet_io")
     console(stderr=True).print("the card's model is compiled, minutes ...", highlight=False)
@@ -229,7 +229,7 @@ def mutants(
     from rich.table import Table
 
     from anello.nanet.mutants import chosen, read_mutants, try_each
-    from anello.output import console
+    from anello.system.output import console
 
     card, tools, _ = _ready("all")
     found = []
@@ -251,7 +251,7 @@ def _ready(parts: str) -> Any:
     """Card, tools, and the parts that were named. Raises InputError, ToolError."""
     from anello.nanet.card import Card
     from anello.nanet.tools import Tools
-    from anello.output import console
+    from anello.system.output import console
 
     card = Card.here()
     names = list(card.parts) if parts == "all" else parts.split(",")

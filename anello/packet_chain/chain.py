@@ -5,19 +5,18 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
-from anello.chains import Chain, ChainNode, ChainSource, Look, Meter, RunEnd
-from anello.display import Item
+from anello.account.ledger import Reader, Row, total
+from anello.account.record import CounterDict
+from anello.account.verdict import Flaw
+from anello.configuration.origin import Origin, node_values
 from anello.engine import compiled_part
-from anello.errors import ConfigError, engine_errors
-from anello.events_csv import HitEvents
-from anello.ledger import Reader, Row, total
-from anello.origin import Origin, node_values
+from anello.errors import engine_errors
 from anello.packet_chain.config import PacketConfig
 from anello.packet_chain.ledger import flaws
 from anello.packet_chain.record import PacketRecord
-from anello.record import CounterDict
-from anello.source_process import need_ports, page_values
-from anello.verdict import Flaw
+from anello.run.chain import Chain, ChainNode, ChainSource, GivenEvents, Look, Meter, RunEnd
+from anello.run.display import Item
+from anello.run.source_process import need_ports, page_values
 
 MEAN_INTERVALS = 20.0  # between two packets
 
@@ -41,10 +40,7 @@ class PacketChain(Chain):
             node: ChainNode = self._engine().Node(self._config.flat() | node_values(origin))
         return node
 
-    def make_source(self, events: HitEvents | None) -> ChainSource:
-        if events is not None:
-            rule = "are hits in a plane, and this chain has none"
-            raise ConfigError("--events", rule, "a file of hits", "Leave it out: packets are simulated")
+    def make_source(self, given: GivenEvents | None) -> ChainSource:
         need_ports(self._config)
         with engine_errors():
             source: ChainSource = self._engine().Source(self._config.source_values() | page_values(self._config))

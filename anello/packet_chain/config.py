@@ -3,15 +3,15 @@
 
 from collections.abc import Iterator
 
-from anello.config_base import FrontEndsConfig, Relation, Scalar
+from anello.configuration.base import FrontEndsConfig, Relation, Scalar
+from anello.configuration.section import greatest
+from anello.configuration.sections import FrontEndsRunSection, ReceiveSection, ThreadsSection
 from anello.packet_chain.engine_keys import (
     PacketBoardsKeys,
     PacketFaultsKeys,
     PacketRunKeys,
     PacketThreadsKeys,
 )
-from anello.section import greatest
-from anello.sections import FrontEndsRunSection, ReceiveSection, ThreadsSection
 
 IP_AND_UDP_BYTES, MAX_PACKET_BYTES = 28, 9000
 

@@ -6,7 +6,7 @@ from typing import Annotated, ClassVar, Literal
 
 from pydantic import Field
 
-from anello.section import Section
+from anello.configuration.section import Section
 
 
 class PacketRunKeys(Section):

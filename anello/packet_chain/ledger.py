@@ -4,9 +4,9 @@
 from collections.abc import Callable, Iterator, Mapping
 from typing import Any
 
-from anello.identity import CAUSES, ORDERED, Came, Made, Matched, matched, size
-from anello.ledger import Counters, Ledger, Loss, Part, Reader, Row, sent_row, total
-from anello.verdict import Flaw, Word, source_flaws
+from anello.account.identity import CAUSES, ORDERED, Came, Made, Matched, matched, size
+from anello.account.ledger import Counters, Ledger, Loss, Part, Reader, Row, sent_row, total
+from anello.account.verdict import Flaw, Word, source_flaws
 
 FATES = {  # PacketCounter -> words
     "used": "used", "duplicates": "duplicate", "conflicting": "of a number that had come with other content",

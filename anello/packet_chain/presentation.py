@@ -7,18 +7,18 @@ from typing import Any
 from rich.console import RenderableType
 from rich.table import Table
 
-from anello.ledger import total
+from anello.account.ledger import total
 from anello.packet_chain.ledger import losses
 from anello.packet_chain.record import PacketRecord
-from anello.report import plain_table
-from anello.report_html import frequency, latency_section, rows, section, tile, verdict_tile
-from anello.summary import in_percent
+from anello.report.html import frequency, latency_section, rows, section, tile, verdict_tile
+from anello.report.report import plain_table
+from anello.report.summary import in_percent
 
 LEGS = {"came_to_used": "received by the kernel → used"}
 
 
 class PacketPresentation:
-    """What anello.presentation.Presentation asks for."""
+    """What anello.report.presentation.Presentation asks for."""
 
     def __init__(self, record: PacketRecord) -> None:
         self._record = record

@@ -5,11 +5,11 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
 
-from anello.ledger import Ledger
+from anello.account.ledger import Ledger
+from anello.account.record import Record
+from anello.account.verdict import Flaw
 from anello.packet_chain.config import PacketConfig
 from anello.packet_chain.ledger import OwnRows, build_ledger, flaws
-from anello.record import Record
-from anello.verdict import Flaw
 
 
 @dataclass(frozen=True)

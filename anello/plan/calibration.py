@@ -17,7 +17,7 @@ from typing import Any
 import numpy as np
 
 from anello.errors import InputError
-from anello.exchange.summary import WAITED
+from anello.exchange.report.summary import WAITED
 from anello.plan.farm import Costs
 
 SIDES = 2

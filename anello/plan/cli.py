@@ -53,8 +53,8 @@ def plan(
     ] = False,
 ) -> None:
     """What an exchange on a large farm can carry, and the buffers it needs: its own code in virtual time."""
-    from anello import output
     from anello.plan import command
+    from anello.system import output
 
     options = command.Options(
         n_nodes=nodes, demand_tbps=demand_tbps, protocol=protocol, steps_ahead=steps_ahead, link_gbps=link_gbps,

@@ -9,15 +9,20 @@ from pathlib import Path
 
 from rich.console import Console
 
-from anello import report as reports
-from anello import run_directory
-from anello.config import load
+from anello.configuration.load import load
 from anello.errors import ConfigError
-from anello.exchange.config import ALIGNMENT_BYTES, BYTES_BESIDE_FRAGMENT, MFP_HEADER_BYTES, ExchangeConfig
+from anello.exchange.configuration.config import (
+    ALIGNMENT_BYTES,
+    BYTES_BESIDE_FRAGMENT,
+    MFP_HEADER_BYTES,
+    ExchangeConfig,
+)
 from anello.plan import calibration
 from anello.plan import report as plan_report
 from anello.plan.farm import MAX_NODES, PROTOCOLS, Costs, Farm
 from anello.plan.simulation import Plan, simulate, simulate_all
+from anello.report import report as reports
+from anello.system import run_directory
 
 EXIT_NOT_CARRIED = 4
 CURVE_NODES = (2, 4, 8, 16, 32, 64, 128, 256, 512)

@@ -13,12 +13,13 @@ from rich.live import Live
 from rich.table import Table
 from rich.text import Text
 
-from anello import plot, report_html
-from anello.drawing import Figure
 from anello.plan.farm import OUT_OF_STEP, PROTOCOLS, Farm
 from anello.plan.simulation import Plan, Result
-from anello.report import plain_table
-from anello.report_files import save
+from anello.report import html as report_html
+from anello.report import plot
+from anello.report.drawing import Figure
+from anello.report.files import save
+from anello.report.report import plain_table
 
 PORTS = {
     "out": "nodes to leaf switches", "up": "leaf to spine switches", "down": "spine to leaf switches",

@@ -8,7 +8,7 @@ from pathlib import Path
 
 from rich.console import Console
 
-from anello.config_base import FrontEndsConfig
+from anello.configuration.base import FrontEndsConfig
 from anello.errors import ConfigError
 from anello.search import report as search_report
 from anello.search.bisection import Grid, Quiet, Result, Rules, Search
@@ -81,7 +81,7 @@ def search(
 
     The options must have been checked.
     """
-    from anello.interruption import interruptible
+    from anello.system.interruption import interruptible
 
     grid = options.grid(config.front_ends.rate_hz)
     rules = Rules(options.deadline_us, options.quantile)

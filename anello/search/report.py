@@ -16,10 +16,11 @@ from rich.live import Live
 from rich.table import Table
 from rich.text import Text
 
-from anello import plot, report_html
-from anello.drawing import Figure
-from anello.quantiles import rounded
-from anello.report_files import save
+from anello.account.quantiles import rounded
+from anello.report import html as report_html
+from anello.report import plot
+from anello.report.drawing import Figure
+from anello.report.files import save
 from anello.search.bisection import Bracket, Cause, Outcome, Quiet, Result, Rules, Verdict, failure_chance_limit
 from anello.search.trial import Trial, spread
 

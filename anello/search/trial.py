@@ -19,9 +19,9 @@ from pathlib import Path
 from typing import Any
 
 from anello import registry
-from anello.exit_codes import FAILED
-from anello.interruption import Interruption
 from anello.registry import SearchKeys
+from anello.system.exit_codes import FAILED
+from anello.system.interruption import Interruption
 
 QUANTILES = {"p50": "p50_ns", "p99": "p99_ns", "p99.9": "p999_ns", "p99.99": "p9999_ns", "max": "max_ns"}
 START_AND_DRAIN_S = 180.0  # a run that takes this much longer than its beam is stopped

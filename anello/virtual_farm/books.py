@@ -5,10 +5,10 @@ from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from anello.exchange.account import Account
-from anello.exchange.ledger import CONSIDERED_DEAD, UNEXPLAINED, NodeCounters, build_exchange_ledger
-from anello.exchange.roles import each
-from anello.ledger import Counters, Ledger, Row
+from anello.account.ledger import Counters, Ledger, Row
+from anello.exchange.account.ledger import CONSIDERED_DEAD, UNEXPLAINED, NodeCounters, build_exchange_ledger
+from anello.exchange.account.numbers import Account
+from anello.exchange.configuration.roles import each
 
 Numbers = Mapping[int, Any]  # by board
 

@@ -53,7 +53,7 @@ def simulate(
 ) -> None:
     """Runs the exchange's own code, or a detector's, in virtual time, with faults drawn by seed, and judges each run by
     what came out."""
-    from anello import output
+    from anello.system import output
     from anello.virtual_farm import command
 
     drawn = command.Drawn(config_file, tuple(settings or ()), tuple(world or ()), faults, max_faults, nodes, chain)

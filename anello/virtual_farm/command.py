@@ -18,14 +18,15 @@ from typing import Any
 
 from rich.console import Console
 
-from anello import output, registry
-from anello.config import load
-from anello.config_base import Config
+from anello import registry
+from anello.configuration.base import Config
+from anello.configuration.load import load
 from anello.engine import _engine, compiled_part
 from anello.errors import ConfigError, engine_errors
-from anello.exchange.config import ExchangeConfig
-from anello.exchange.roles import IN_SHORT, LEAST_WITH_STANDBY
-from anello.exit_codes import BAD_NEWS
+from anello.exchange.configuration.config import ExchangeConfig
+from anello.exchange.configuration.roles import IN_SHORT, LEAST_WITH_STANDBY
+from anello.system import output
+from anello.system.exit_codes import BAD_NEWS
 from anello.virtual_farm import swarm, timeline
 from anello.virtual_farm.books import VirtualChain
 from anello.virtual_farm.worlds import Chains, Farms, World

@@ -6,9 +6,10 @@ from html import escape
 from pathlib import Path
 from typing import Any
 
-from anello import plot, report_html
-from anello.drawing import Figure
-from anello.report_files import save
+from anello.report import html as report_html
+from anello.report import plot
+from anello.report.drawing import Figure
+from anello.report.files import save
 
 Line = tuple[str, int, int, int, int, str]  # kind, from ns, until ns, lane, other lane, text
 

@@ -11,7 +11,7 @@ import sys
 from pathlib import Path
 
 from anello.camera.engine import engine
-from anello.config import load
+from anello.configuration.load import load
 
 CONFIG = Path(__file__).parents[2] / "detectors/camera/cta-camera.toml"
 

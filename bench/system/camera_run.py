@@ -11,7 +11,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
-from anello.camera.sections import CameraSection
+from anello.camera.configuration.sections import CameraSection
 from anello.search.report import mode_words
 from anello.search.trial import Trial, TrialRunner, from_message, keys_of, spread
 

@@ -16,11 +16,11 @@ from chain_run import MIX, keep_to_cores, parser_of_cases, run_once, runner, sum
 from rich.console import Console
 from trials import interleaved, numbers, table
 
-from anello.hiccups import delay_of_share, share_later_than
-from anello.hiccups import measure as measure_hiccups
 from anello.search import report as search_report
 from anello.search.bisection import Grid, Quiet, Result, Rules, Search
 from anello.search.trial import Trial
+from anello.system.hiccups import delay_of_share, share_later_than
+from anello.system.hiccups import measure as measure_hiccups
 
 HICCUP_S = 3.0
 

@@ -30,10 +30,10 @@ from idle_bench import ROOT
 from trials import table
 
 from anello.catalogue.catalogue import Catalogue, of_runs_in
+from anello.control.access.tokens import Tokens
 from anello.control.client import Client
 from anello.control.desk import whereabouts
 from anello.control.states import State
-from anello.control.web.tokens import Tokens
 
 CONFIG = str(ROOT / "detectors/rich/na62-rich.toml")
 ANELLO = [sys.executable, "-m", "anello"]

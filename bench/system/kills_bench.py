@@ -34,8 +34,8 @@ from trials import table
 from veth import Star, star
 
 from anello.engine import _engine
-from anello.exchange.rendezvous import Pace
-from anello.exchange.server import RendezvousServer
+from anello.exchange.rendezvous.protocol import Pace
+from anello.exchange.rendezvous.server import RendezvousServer
 from anello.mep_file import records
 
 ROOT = Path(__file__).parents[2]

@@ -22,7 +22,7 @@ from lateness import LIMIT_US, Lateness
 from page import RESULTS
 from trials import interleaved, numbers, table
 
-from anello import plot
+from anello.report import plot
 
 DRAWN = ("p50", "p99", "p99.9")
 HEAD = ["ring finder", "M events/s", "p50 us", "p99", "p99.9", "p99.99", "floor p99.9", "> 1 ms", "explained",

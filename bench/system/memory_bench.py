@@ -19,7 +19,7 @@ from pathlib import Path
 import numpy as np
 import page
 
-from anello.exit_codes import LOST
+from anello.system.exit_codes import LOST
 
 ROOT = Path(__file__).parents[2]
 PAGE_BYTES = 4096

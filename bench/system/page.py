@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from anello import plot
+from anello.report import plot
 
 RESULTS = Path(__file__).parents[1] / "results"
 

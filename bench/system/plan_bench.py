@@ -22,7 +22,7 @@ from typing import Any
 
 from trials import table
 
-from anello.exchange.config import ALIGNMENT_BYTES, BYTES_BESIDE_FRAGMENT, MFP_HEADER_BYTES
+from anello.exchange.configuration.config import ALIGNMENT_BYTES, BYTES_BESIDE_FRAGMENT, MFP_HEADER_BYTES
 from anello.plan.calibration import calibrate
 from anello.plan.farm import Costs, Farm
 from anello.plan.simulation import simulate

@@ -27,9 +27,10 @@ from hough_circles import HoughFinder, as_rings
 from ring_sample import RingSample
 from trials import table
 
-from anello import Rings, physics
+from anello import Rings
 from anello.rich import find_rings
-from anello.rich.of_config import finder_params, load_rich
+from anello.rich.analysis import physics
+from anello.rich.configuration.of_config import finder_params, load_rich
 from anello.search.trial import spread
 
 ROOT = Path(__file__).parents[2]

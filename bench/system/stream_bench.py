@@ -7,7 +7,7 @@ import json
 import subprocess
 from pathlib import Path
 
-from anello import stream_bench
+from anello.stream import bench
 
 ROOT = Path(__file__).parents[2]
 PROGRAM = ROOT / "build/release/bench/stream_transfer"
@@ -28,15 +28,15 @@ def main() -> None:
     if options.program == PROGRAM:
         build = ["cmake", "--build", str(PROGRAM.parents[1]), "--target", PROGRAM.name]
         subprocess.run(build, cwd=ROOT, check=True, stdout=subprocess.DEVNULL)
-    results = stream_bench.run(
-        stream_bench.Options(
-            transports=[], chunks=stream_bench.sizes(options.chunks), n_bytes=stream_bench.size(options.bytes),
-            latency=stream_bench.sizes(options.latency), rounds=options.rounds, ring=16 << 20, grain=256 << 10,
+    results = bench.run(
+        bench.Options(
+            transports=[], chunks=bench.sizes(options.chunks), n_bytes=bench.size(options.bytes),
+            latency=bench.sizes(options.latency), rounds=options.rounds, ring=16 << 20, grain=256 << 10,
             cores=options.cores,
         ),
         options.program, ROOT / "build/stream-bench",
     )  # fmt: skip
-    for line in stream_bench.summaries(results):
+    for line in bench.summaries(results):
         print(json.dumps(line), flush=True)
 
 

@@ -5,21 +5,20 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-from anello.chains import Chain, RunEnd
-from anello.errors import ConfigError, engine_errors
-from anello.events_csv import HitEvents
-from anello.origin import Origin, node_values
-from anello.record import CounterDict
-from anello.source_process import need_ports, page_values
-from anello.verdict import Flaw
+from anello.account.record import CounterDict
+from anello.account.verdict import Flaw
+from anello.configuration.origin import Origin, node_values
+from anello.errors import engine_errors
+from anello.run.chain import Chain, GivenEvents, RunEnd
+from anello.run.source_process import need_ports, page_values
 
-from .boards import telling_states
-from .config import CameraConfig
+from .account.boards import telling_states
+from .account.losses import flaws_by_now
+from .account.record import CameraKeeper, CameraRecord
+from .configuration.config import CameraConfig
 from .cta import r1_files
 from .engine import Node, Source, engine
-from .losses import flaws_by_now
-from .progress import CameraMeter
-from .record import CameraKeeper, CameraRecord
+from .report.progress import CameraMeter
 
 MEAN_INTERVALS = 20.0  # between two triggers: longer comes once in 10^9
 
@@ -51,10 +50,7 @@ class CameraChain(Chain):
             raise
         return r1_files.with_files(node, files)
 
-    def make_source(self, events: HitEvents | None) -> Source:
-        if events is not None:
-            rule = "are hits in a plane, and a camera has waveforms"
-            raise ConfigError("--events", rule, "a file of hits", "Leave it out: the camera's events are simulated")
+    def make_source(self, given: GivenEvents | None) -> Source:
         need_ports(self._config)
         with engine_errors():
             source = engine().Source(self._config.source_values() | page_values(self._config))

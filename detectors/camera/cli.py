@@ -117,7 +117,7 @@ def _rounds(file: Path) -> Iterator[Callable[[str], Iterator["CameraEvent"]]]:
     """Gives the file's events anew at each call, and shows how far it is."""
     from rich.console import Console
 
-    from anello import display
+    from anello.run import display
 
     from . import events
     from .cta import calibration

@@ -7,7 +7,7 @@ from typing import Any, Protocol, cast
 import numpy as np
 from numpy.typing import NDArray
 
-from anello.chains import ChainNode, ChainSource
+from anello.run.chain import ChainNode, ChainSource
 
 FloatArray = NDArray[np.float32]
 

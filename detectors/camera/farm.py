@@ -4,11 +4,11 @@
 from collections.abc import Iterator, Sequence
 from typing import ClassVar
 
-from anello.exchange.detector_part import DetectorPart, Gone
-from anello.ledger import Counters, Row
+from anello.account.ledger import Counters, Row
+from anello.exchange.account.detector_part import DetectorPart, Gone
 
-from .ledger import farm_node_rows, farm_rows
-from .losses import losses, node_losses
+from .account.ledger import farm_node_rows, farm_rows
+from .account.losses import losses, node_losses
 
 
 class CameraPart(DetectorPart):

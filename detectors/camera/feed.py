@@ -6,11 +6,11 @@ from pathlib import Path
 from typing import Any
 
 from anello.errors import ConfigError
-from anello.exchange.config import ExchangeConfig
+from anello.exchange.configuration.config import ExchangeConfig
 from anello.exchange.feed import Feed, Place
-from anello.run_directory import of_node
+from anello.system.run_directory import of_node
 
-from .config import CameraConfig
+from .configuration.config import CameraConfig
 
 MAX_READOUTS = 8  # groups of a camera event, build/event.hpp
 

@@ -5,9 +5,9 @@ from anello.registry import Registration, SearchKeys
 
 REGISTRATION = Registration(
     about="the events of a CTA camera",
-    config="anello.camera.config:CameraConfig",
-    presentation="anello.camera.report:CameraPresentation",
-    live="anello.camera.live_view:CameraLive",
+    config="anello.camera.configuration.config:CameraConfig",
+    presentation="anello.camera.report.presentation:CameraPresentation",
+    live="anello.camera.report.live_view:CameraLive",
     chain="anello.camera.chain:CameraChain",
     feed="anello.camera.feed:CameraFeed",
     virtual="anello.camera.virtual:VIRTUAL",

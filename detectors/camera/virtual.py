@@ -1,11 +1,11 @@
 # SPDX-License-Identifier: Apache-2.0
 """A camera's chain in virtual time (`anello simulate`)."""
 
-from anello.ledger import Counters, Ledger
+from anello.account.ledger import Counters, Ledger
 from anello.virtual_farm.books import Numbers, VirtualChain
 
-from .config import CameraConfig, equal_runs
-from .ledger import build_camera_ledger
+from .account.ledger import build_camera_ledger
+from .configuration.config import CameraConfig, equal_runs
 
 
 def settings(config: CameraConfig) -> list[str]:

@@ -5,20 +5,19 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import cast
 
-from anello.chains import Chain, ChainSource, Look, Meter, RunEnd
-from anello.display import Item
-from anello.errors import ConfigError, engine_errors
-from anello.events_csv import HitEvents
-from anello.ledger import Ledger, total
-from anello.origin import Origin, node_values
-from anello.record import CounterDict
-from anello.source_process import need_ports, page_values
-from anello.verdict import Flaw
+from anello.account.ledger import Ledger, total
+from anello.account.record import CounterDict
+from anello.account.verdict import Flaw
+from anello.configuration.origin import Origin, node_values
+from anello.errors import engine_errors
+from anello.run.chain import Chain, ChainSource, GivenEvents, Look, Meter, RunEnd
+from anello.run.display import Item
+from anello.run.source_process import need_ports, page_values
 
-from .config import Km3netConfig
+from .account.ledger import flaws
+from .account.record import Km3netKeeper, Km3netRecord
+from .configuration.config import Km3netConfig
 from .engine import Node, engine
-from .ledger import flaws
-from .record import Km3netKeeper, Km3netRecord
 
 LONGEST_PAUSE_S = 0.2  # boards send in every slice
 
@@ -40,10 +39,7 @@ class Km3netChain(Chain):
         with engine_errors():
             return engine().Node(values)
 
-    def make_source(self, events: HitEvents | None) -> ChainSource:
-        if events is not None:
-            rule = "are hits in a plane, and this chain has none"
-            raise ConfigError("--events", rule, "a file of hits", "Leave it out: the sea is simulated")
+    def make_source(self, given: GivenEvents | None) -> ChainSource:
         need_ports(self._config)
         with engine_errors():
             return engine().Source(self._config.source_values() | page_values(self._config))

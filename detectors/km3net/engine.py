@@ -4,8 +4,8 @@
 from collections.abc import Mapping
 from typing import Any, Protocol, cast
 
-from anello.chains import ChainNode, ChainSource
 from anello.engine import compiled_part
+from anello.run.chain import ChainNode, ChainSource
 
 
 class Node(ChainNode, Protocol):

@@ -4,11 +4,11 @@
 from collections.abc import Iterator, Sequence
 from typing import ClassVar
 
-from anello.exchange.detector_part import DetectorPart, Gone
-from anello.ledger import Counters, Row
-from anello.verdict import Flaw
+from anello.account.ledger import Counters, Row
+from anello.account.verdict import Flaw
+from anello.exchange.account.detector_part import DetectorPart, Gone
 
-from .ledger import COSTS_NOTHING, builder_rows, farm_rows, losses, node_flaws, readout_rows
+from .account.ledger import COSTS_NOTHING, builder_rows, farm_rows, losses, node_flaws, readout_rows
 
 
 class Km3netPart(DetectorPart):

@@ -6,12 +6,12 @@ from pathlib import Path
 from typing import Any
 
 from anello.errors import ConfigError
-from anello.exchange.config import ExchangeConfig
+from anello.exchange.configuration.config import ExchangeConfig
 from anello.exchange.feed import Feed, Place
-from anello.run_directory import of_node
+from anello.system.run_directory import of_node
 
-from .config import Km3netConfig
-from .sections import SLICES_PER_S
+from .configuration.config import Km3netConfig
+from .configuration.sections import SLICES_PER_S
 
 
 class Km3netFeed(Feed):

@@ -11,10 +11,10 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from .clusters import TimeClusters, time_clusters
-    from .finding import find_rings
-    from .particles import PARTICLES, Identity, confusion, electron_like, identify, per_event
-    from .tuning import Tuned, tune
+    from .analysis.clusters import TimeClusters, time_clusters
+    from .analysis.finding import find_rings
+    from .analysis.particles import PARTICLES, Identity, confusion, electron_like, identify, per_event
+    from .commands.tuning import Tuned, tune
 
 __all__ = [
     "PARTICLES",
@@ -30,12 +30,14 @@ __all__ = [
     "tune",
 ]
 _MODULES = {
-    "TimeClusters": "clusters",
-    "time_clusters": "clusters",
-    "find_rings": "finding",
-    "Tuned": "tuning",
-    "tune": "tuning",
-} | dict.fromkeys(("PARTICLES", "Identity", "confusion", "electron_like", "identify", "per_event"), "particles")
+    "TimeClusters": "analysis.clusters",
+    "time_clusters": "analysis.clusters",
+    "find_rings": "analysis.finding",
+    "Tuned": "commands.tuning",
+    "tune": "commands.tuning",
+} | dict.fromkeys(
+    ("PARTICLES", "Identity", "confusion", "electron_like", "identify", "per_event"), "analysis.particles"
+)
 
 
 def __getattr__(name: str) -> Any:

@@ -7,22 +7,22 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, cast
 
-from anello.chains import Chain, RunEnd
+from anello.configuration.origin import Origin, node_values
 from anello.errors import InputError, engine_errors
-from anello.origin import Origin, node_values
-from anello.source_process import need_ports, page_values
+from anello.run.chain import Chain, GivenEvents, RunEnd
+from anello.run.source_process import need_ports, page_values
 
-from .config import RichConfig
+from .configuration.config import RichConfig
 from .engine import Node, Source, engine
 
 if TYPE_CHECKING:  # the node's and the report's, which the front ends' process does not load
-    from anello.events_csv import HitEvents
-    from anello.keeper import Keeper
-    from anello.record import CounterDict
-    from anello.verdict import Flaw
+    from anello.account.record import CounterDict
+    from anello.account.verdict import Flaw
+    from anello.rich.analysis.events_csv import HitEvents
+    from anello.rich.report.keeper import Keeper
 
-    from .progress import RichMeter
-    from .record import RichRecord
+    from .account.record import RichRecord
+    from .report.progress import RichMeter
 
 MEAN_INTERVALS = 20.0  # between two events: longer comes once in 10^9
 
@@ -49,22 +49,30 @@ class RichChain(Chain):
         with engine_errors():
             return engine().Node(values)
 
-    def make_source(self, events: HitEvents | None) -> Source:
+    def events_of(self, file: Path) -> GivenEvents:
+        """Its hits, and the rings of another reconstruction where a file of them lies beside it."""
+        from .analysis import events_csv
+
+        hits = events_csv.read(events_csv.read_hits, file)
+        beside = events_csv.rings_beside(file)
+        return GivenEvents(hits, None if beside is None else events_csv.read(events_csv.read_rings, beside, hits))
+
+    def make_source(self, given: GivenEvents | None) -> Source:
         need_ports(self._config)
         with engine_errors():
             source = engine().Source(self._config.source_values() | page_values(self._config))
-            if events is not None:
-                source.set_events(*_hits_for_engine(events, self._config))
+            if given is not None:
+                source.set_events(*_hits_for_engine(given.events, self._config))
             source.prepare()
         return source
 
     def keeper(self) -> Keeper:
-        from anello.keeper import Keeper
+        from anello.rich.report.keeper import Keeper
 
         return Keeper(self._config.run.n_report_events)
 
     def meter(self) -> RichMeter:
-        from .progress import RichMeter
+        from .report.progress import RichMeter
 
         return RichMeter(self._config.n_bursts)
 
@@ -72,12 +80,12 @@ class RichChain(Chain):
         return self._config.source.gap_ms * 1e-3 + MEAN_INTERVALS / self._config.source.rate_hz
 
     def flaws(self, node: CounterDict, source: CounterDict | None) -> Sequence[Flaw]:
-        from .losses import flaws_by_now
+        from .account.losses import flaws_by_now
 
         return flaws_by_now(node, source, self._config)
 
     def record(self, end: RunEnd) -> RichRecord:
-        from .record import RichRecord
+        from .account.record import RichRecord
 
         node = cast(Node, end.node)
         decided = self._decisions(end)  # before the notices are read
@@ -108,7 +116,7 @@ class RichChain(Chain):
 
 def _hits_for_engine(events: HitEvents, config: RichConfig) -> tuple[Any, Any, Any]:
     """PMT numbers, hit times in 1/256 tick from the event's time, and offsets."""
-    from .file_times import hit_times_fine
+    from .analysis.file_times import hit_times_fine
 
     if events.pmt is None:
         raise InputError(

@@ -7,7 +7,7 @@ from typing import Any, Protocol, cast
 import numpy as np
 from numpy.typing import NDArray
 
-from anello.chains import ChainNode, ChainSource
+from anello.run.chain import ChainNode, ChainSource
 
 Arrays = dict[str, NDArray[Any]]
 FloatArray = NDArray[np.float32]
@@ -47,7 +47,7 @@ class Engine(Protocol):
         isa: str, threads: int, params: dict[str, float], quality: bool,
     ) -> tuple[RingColumns, Arrays | None]:  # fmt: skip
         """params: trigger keys without "trigger.". Gives x, y, radius, n_hits, event_offset, and with quality the
-        columns of anello.rings.RingQuality."""
+        columns of anello.rich.analysis.rings.RingQuality."""
         ...
 
     def ring_radii(self, momentum_gev: NDArray[np.float64], electron_ring_radius_mm: float) -> NDArray[np.float64]:

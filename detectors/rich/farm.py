@@ -4,13 +4,13 @@
 from collections.abc import Iterator, Sequence
 from typing import ClassVar
 
-from anello.exchange.detector_part import DetectorPart, Gone
-from anello.ledger import Counters, Reader, Row
-from anello.verdict import Flaw, publish_flaws
+from anello.account.ledger import Counters, Reader, Row
+from anello.account.verdict import Flaw, publish_flaws
+from anello.exchange.account.detector_part import DetectorPart, Gone
 
-from .board_ledger import DISOWNED, SAME_TIME
-from .ledger import board_rows, decision_rows
-from .losses import less_effort, trigger_flaws
+from .account.board_ledger import DISOWNED, SAME_TIME
+from .account.ledger import board_rows, decision_rows
+from .account.losses import less_effort, trigger_flaws
 
 PUBLISHER = "publish.decisions"  # "publish" gives built events to subscribers, before they are decided
 NOT_FRAMED = {

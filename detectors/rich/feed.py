@@ -6,12 +6,12 @@ from pathlib import Path
 from typing import Any
 
 from anello.errors import ConfigError
-from anello.exchange.config import ExchangeConfig
+from anello.exchange.configuration.config import ExchangeConfig
 from anello.exchange.feed import Feed, Place
-from anello.run_directory import of_node
+from anello.system.run_directory import of_node
 
-from .config import RichConfig
-from .simulation import TICK_NS
+from .analysis.simulation import TICK_NS
+from .configuration.config import RichConfig
 
 
 class RichFeed(Feed):

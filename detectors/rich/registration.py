@@ -5,16 +5,22 @@ from anello.registry import Registration, SearchKeys
 
 REGISTRATION = Registration(
     about="rings of the NA62 RICH",
-    config="anello.rich.config:RichConfig",
-    presentation="anello.rich.report:RichPresentation",
-    live="anello.rich.live_view:RichLive",
+    config="anello.rich.configuration.config:RichConfig",
+    presentation="anello.rich.report.presentation:RichPresentation",
+    live="anello.rich.report.live_view:RichLive",
     chain="anello.rich.chain:RichChain",
     feed="anello.rich.feed:RichFeed",
     farm="anello.rich.farm:RichPart",
     virtual="anello.rich.virtual:VIRTUAL",
-    simulate="anello.rich.simulation:simulate",
-    commands=("anello.rich.cli:rings", "anello.rich.cli:tune", "anello.rich.cli:identify"),
-    versions="anello.rich.cli:versions",
+    simulate="anello.rich.analysis.simulation:simulate",
+    python={
+        "Rings": "anello.rich.analysis.rings:Rings",
+        "events_csv": "anello.rich.analysis.events_csv",
+        "physics": "anello.rich.analysis.physics",
+        "plot": "anello.rich.analysis.plot",
+    },
+    commands=("anello.rich.commands.cli:rings", "anello.rich.commands.cli:tune", "anello.rich.commands.cli:identify"),
+    versions="anello.rich.commands.cli:versions",
     outputs={"trigger": "rings and primitives"},
     search=SearchKeys(
         "source.rate_hz",

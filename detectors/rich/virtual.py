@@ -3,13 +3,13 @@
 
 from dataclasses import replace
 
-from anello.identity import Came, size
-from anello.ledger import Counters, Ledger, Reader, Row
+from anello.account.identity import Came, size
+from anello.account.ledger import Counters, Ledger, Reader, Row
 from anello.virtual_farm.books import Numbers, VirtualChain
 
-from .board_ledger import Sequences
-from .config import RichConfig
-from .ledger import build_ledger
+from .account.board_ledger import Sequences
+from .account.ledger import build_ledger
+from .configuration.config import RichConfig
 
 
 def settings(config: RichConfig) -> list[str]:

@@ -9,7 +9,7 @@
 
 namespace anello {
 
-/// What a notice asks of the operator. The words are those of anello/notices.py.
+/// What a notice asks of the operator. The words are those of anello/account/notices.py.
 enum class Severity : std::uint8_t {
     info,     ///< nothing: something is well again, or was chosen
     warning,  ///< to look at it: data are lost or late, or may be

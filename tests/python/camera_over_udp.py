@@ -11,7 +11,7 @@ from stalls import PATIENCE_MS
 from anello.camera import events as camera_events
 from anello.camera import files as camera_files
 from anello.camera.engine import engine
-from anello.config import load
+from anello.configuration.load import load
 
 
 def send(events: camera_files.CameraEvents, ports: list[int]) -> None:

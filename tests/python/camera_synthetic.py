@@ -7,11 +7,11 @@ from typing import Any
 import numpy as np
 import synthetic
 
-from anello.camera.config import CameraConfig
-from anello.camera.record import CameraKeeper, CameraRecord
-from anello.config import load
-from anello.notices import Notice
-from anello.record import CounterDict
+from anello.account.notices import Notice
+from anello.account.record import CounterDict
+from anello.camera.account.record import CameraKeeper, CameraRecord
+from anello.camera.configuration.config import CameraConfig
+from anello.configuration.load import load
 
 N_BOARDS = 5  # in two groups, of three and two
 GROUPS = (range(3), range(3, 5))

@@ -7,7 +7,7 @@ from dataclasses import replace
 from typing import Any
 
 from anello.catalogue.process import Process
-from anello.origin import Origin, digest
+from anello.configuration.origin import Origin, digest
 
 START_NS = 1_800_000_000_000_000_000
 

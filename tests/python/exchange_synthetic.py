@@ -7,17 +7,17 @@ from typing import Any
 
 import numpy as np
 
-from anello.config import load
-from anello.exchange.account import Account, Came, Sent, Told
-from anello.exchange.config import ExchangeConfig
-from anello.exchange.group import Hello
-from anello.exchange.messages import Message
-from anello.exchange.node_record import NodeRecord, Sample
-from anello.exchange.record import ExchangeRecord, together
-from anello.exchange.rendezvous import Pace, Rendezvous
-from anello.leg import slim
-from anello.notices import Notice
-from anello.record import CounterDict
+from anello.account.leg import slim
+from anello.account.notices import Notice
+from anello.account.record import CounterDict
+from anello.configuration.load import load
+from anello.exchange.account.node_record import NodeRecord, Sample
+from anello.exchange.account.numbers import Account, Came, Sent, Told
+from anello.exchange.account.record import ExchangeRecord, together
+from anello.exchange.configuration.config import ExchangeConfig
+from anello.exchange.rendezvous.group import Hello
+from anello.exchange.rendezvous.messages import Message
+from anello.exchange.rendezvous.protocol import Pace, Rendezvous
 
 NOTICES = (Notice(1_800_000_000_000_000_000, "it went well", "info"),)
 

@@ -6,12 +6,12 @@ from collections.abc import Collection, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from anello.config import load
+from anello.configuration.load import load
 from anello.control.operator import NotDoneError, Status
-from anello.control.page_copy import PageCopy
 from anello.control.states import State, Step, after
 from anello.control.web.memory import NotThereError, Row, Wanted
-from anello.counter_pages import Buffers, Header, Thread
+from anello.counters.page_copy import PageCopy
+from anello.counters.pages import Buffers, Header, Thread
 
 ROOT = Path(__file__).resolve().parents[2]
 RICH = ROOT / "detectors/rich/na62-rich.toml"

@@ -6,10 +6,11 @@ from dataclasses import replace
 import exchange_synthetic as synthetic
 from fake_control import ROOT, SECOND, FakeOperator, FakePages
 
-from anello.control.operator import Member, Status
-from anello.control.page_copy import PageCopy
+from anello.control.operator import Status
 from anello.control.states import State
-from anello.counter_pages import Buffers, Header, Thread
+from anello.counters.farm_copy import Member
+from anello.counters.page_copy import PageCopy
+from anello.counters.pages import Buffers, Header, Thread
 
 EXCHANGE = ROOT / "configs/lhcb-exchange.toml"
 N_NODES = 3

@@ -5,10 +5,9 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from anello.config import load
+from anello.configuration.load import load
 from anello.doctor import Host, Subject
-from anello.doctor.finding import CannotTell
-from anello.doctor.host import PageCost, ReceiveCost
+from anello.host.host import CannotTell, PageCost, ReceiveCost
 
 CPU, NET, NODES = "sys/devices/system/cpu", "sys/class/net", "sys/devices/system/node"
 GIB = 1 << 30

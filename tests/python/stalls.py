@@ -9,7 +9,7 @@ from typing import Any, NoReturn
 
 import pytest
 
-from anello.verdict import Word
+from anello.account.verdict import Word
 
 PATIENCE_MS = 10_000  # of a node, where a test says that nothing is lost: no machine stands still for that long
 LONG_NS = 100_000_000  # well below each test's time-outs

@@ -6,10 +6,10 @@ from typing import Any
 
 import numpy as np
 
-from anello.config import Config, load
-from anello.notices import Notice
-from anello.record import CounterDict
-from anello.rich.record import RichRecord
+from anello.account.notices import Notice
+from anello.account.record import CounterDict
+from anello.configuration.load import Config, load
+from anello.rich.account.record import RichRecord
 
 Arrays = dict[str, Any]
 N_BOARDS = 4
@@ -174,14 +174,14 @@ def config() -> Config:
 
 
 def write(directory: Path) -> Path:
-    from anello import report
+    from anello.report import report
 
     return report.write(record(), directory)
 
 
 def sequences(n_events: int = 1000, lost: range = range(0), withheld: dict[int, range] | None = None) -> Any:
     """Both sides' numbers of board 1: packets; those lost, or withheld (cause -> packets), did not come."""
-    from anello.rich.board_ledger import Sequences
+    from anello.rich.account.board_ledger import Sequences
 
     causes = withheld or {}
     missing = [[0, one.start, one.stop, 0] for one in (lost, *causes.values()) if len(one)]

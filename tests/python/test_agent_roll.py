@@ -10,8 +10,8 @@ from hypothesis import strategies as st
 
 from anello.control.agent.messages import FROM_AGENTS, AgentHello, NodeOrder, NodeTold, nodes_of, pages_of, told
 from anello.control.agent.roll import Roll
-from anello.exchange.messages import Message, Outgoing
-from anello.exchange.rendezvous import Pace
+from anello.exchange.rendezvous.messages import Message, Outgoing
+from anello.exchange.rendezvous.protocol import Pace
 
 PACE = Pace()
 VERSION = "1.0 x86_64"

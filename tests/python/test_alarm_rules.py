@@ -5,9 +5,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from anello.config import load
-from anello.control.figures import FIGURES
-from anello.control.rules import Rule, Watch, parse
+from anello.configuration.alarm_figures import FIGURES
+from anello.configuration.alarm_rules import Rule, Watch, parse
+from anello.configuration.load import load
 from anello.errors import ConfigError
 
 RULES = st.builds(

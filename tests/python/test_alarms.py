@@ -6,8 +6,8 @@ from pathlib import Path
 import pytest
 
 from anello.catalogue.catalogue import Catalogue, of_runs_in
-from anello.config import load
-from anello.config_base import FrontEndsConfig
+from anello.configuration.base import FrontEndsConfig
+from anello.configuration.load import load
 from anello.control.alarms import RUN_LOST, Alarms
 from anello.control.operator import Status
 from anello.control.states import State

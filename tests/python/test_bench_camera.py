@@ -14,7 +14,7 @@ import peers_bench
 from camera_run import CameraTrial, Case, cpu_ratios, run_once, runner, summarise, unverified
 from peer_load import CameraFragments, SpeadHeaps
 
-from anello.config import load
+from anello.configuration.load import load
 from anello.search.trial import Trial
 
 CASE = Case(1024, "two-stage", "plain")

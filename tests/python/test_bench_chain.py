@@ -15,7 +15,7 @@ import messages_bench
 from buffers_bench import settings_of
 from chain_run import MIX, run_once, summarise
 
-from anello.config import load
+from anello.configuration.load import load
 from anello.search.bisection import Grid, Result, Search
 from anello.search.trial import Trial
 

@@ -6,13 +6,13 @@ from typing import Any
 import pytest
 import synthetic
 
-from anello.config import load
-from anello.control.live import ENDED, WAITING
-from anello.record import CounterDict
-from anello.rich.ledger import build_ledger
-from anello.rich.live_view import RichLive
-from anello.rich.losses import bursts_ended, losses, payload_bytes
-from anello.silence import datagrams
+from anello.account.record import CounterDict
+from anello.configuration.load import load
+from anello.counters.live import ENDED, WAITING
+from anello.rich.account.ledger import build_ledger
+from anello.rich.account.losses import bursts_ended, losses, payload_bytes
+from anello.rich.report.live_view import RichLive
+from anello.run.silence import datagrams
 
 N_EVENTS, N_PACKETS = 1000, 4 * 112  # of all boards, markers among them
 FRAMES = ("accepted", "bad_fcs", "truncated", "bad_ip_checksum", "fragment", "overflow", "bad_udp_checksum", "arp")

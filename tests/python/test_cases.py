@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 from test_run import ROOT, start
 
-from anello import exit_codes
+from anello.system import exit_codes
 
 CASES = ROOT.parent / "shared" / "cases"
 BOARDS = ROOT / "detectors"

@@ -17,16 +17,16 @@ from hypothesis import given
 from hypothesis import strategies as st
 from hypothesis.strategies import SearchStrategy
 
-from anello import counter_pages
-from anello.catalogue import crashed
 from anello.catalogue.catalogue import Catalogue, of_runs_in
-from anello.catalogue.connected import FILE, CatalogueError, NoSuchError
 from anello.catalogue.end import End, Leg, Loss, RunState
 from anello.catalogue.process import Process
-from anello.catalogue.runs import Filter
-from anello.catalogue.schema import VERSION
-from anello.config import load
-from anello.origin import Origin
+from anello.catalogue.tables import crashed
+from anello.catalogue.tables.connected import FILE, CatalogueError, NoSuchError
+from anello.catalogue.tables.runs import Filter
+from anello.catalogue.tables.schema import VERSION
+from anello.configuration.load import load
+from anello.configuration.origin import Origin
+from anello.counters import pages as counter_pages
 
 
 # --- Runs ---------------------------------------------------------------------------------------------------------

@@ -13,11 +13,12 @@ from hypothesis import given
 from hypothesis import strategies as st
 from typer.testing import CliRunner
 
-from anello.catalogue import chance, compare
 from anello.catalogue.catalogue import Catalogue
 from anello.catalogue.cli import runs_app
-from anello.catalogue.connected import NoSuchError
 from anello.catalogue.end import End, Leg, Loss, RunState
+from anello.catalogue.show import chance
+from anello.catalogue.tables import compare
+from anello.catalogue.tables.connected import NoSuchError
 
 EDGES = np.geomspace(1e3, 1e9, 470)  # steps of 3 %
 

@@ -9,11 +9,11 @@ from catalogue_synthetic import START_NS, Clock, origin
 from hypothesis import given
 from hypothesis import strategies as st
 
-from anello.catalogue import history
 from anello.catalogue.catalogue import Catalogue, of_runs_in
-from anello.catalogue.connected import NoSuchError
-from anello.catalogue.history import BIN_NS, FINE_NS, SECOND_NS
-from anello.catalogue.schema import MIGRATIONS, VERSION
+from anello.catalogue.tables import history
+from anello.catalogue.tables.connected import NoSuchError
+from anello.catalogue.tables.history import BIN_NS, FINE_NS, SECOND_NS
+from anello.catalogue.tables.schema import MIGRATIONS, VERSION
 
 BEGIN_NS = START_NS // BIN_NS * BIN_NS
 

@@ -14,17 +14,19 @@ from fake_control import RICH
 from rich.console import Console
 from typer.testing import CliRunner
 
+from anello.account.notices import Notice
 from anello.catalogue import entry as entries
-from anello.catalogue import files, process, show
+from anello.catalogue import process
 from anello.catalogue.catalogue import Catalogue, of_runs_in
 from anello.catalogue.cli import runs_app
 from anello.catalogue.end import End, RunState
 from anello.catalogue.entry import Entry
 from anello.catalogue.from_record import end_of
-from anello.config import Config, load
+from anello.catalogue.show import runs as show
+from anello.catalogue.tables import files
+from anello.configuration.load import Config, load
+from anello.configuration.origin import Origin
 from anello.errors import ConfigError
-from anello.notices import Notice
-from anello.origin import Origin
 
 
 @pytest.fixture

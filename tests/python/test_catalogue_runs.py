@@ -15,7 +15,7 @@ import pytest
 from stalls import PATIENCE_MS
 
 from anello.catalogue.catalogue import Catalogue, of_runs_in
-from anello.counter_pages import FOLDER, look_at
+from anello.counters.pages import FOLDER, look_at
 
 ROOT = Path(__file__).parents[2]
 pytest.importorskip("anello._engine", reason="the compiled engine is not built")

@@ -11,14 +11,15 @@ from hypothesis import strategies as st
 from of_each import of_each
 from pydantic import BaseModel
 
-from anello import config_keys, registry
-from anello.camera.config import CameraConfig
-from anello.config import Config, load
-from anello.config_keys import Key, known_keys
-from anello.config_text import as_toml, reference
+from anello import registry
+from anello.camera.configuration.config import CameraConfig
+from anello.configuration import keys as config_keys
+from anello.configuration.keys import Key, known_keys
+from anello.configuration.load import Config, load
+from anello.configuration.text import as_toml, reference
 from anello.errors import ConfigError
-from anello.exchange.config import ExchangeConfig
-from anello.rich.config import RichConfig
+from anello.exchange.configuration.config import ExchangeConfig
+from anello.rich.configuration.config import RichConfig
 
 ROOT = Path(__file__).parents[2]
 

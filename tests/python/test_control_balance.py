@@ -5,8 +5,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from anello.account.ledger import Ledger, Reader
 from anello.control.balance import PATIENCE_S, Balance, LiveLedger
-from anello.ledger import Ledger, Reader
 
 
 def ledger(came: int, *arrived: int) -> Ledger:

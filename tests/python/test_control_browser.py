@@ -11,11 +11,11 @@ import pytest
 from fake_control import RICH, FakeMemory, FakeOperator, FakePages
 from fake_farm import FakeFarm, FarmPages
 
+from anello.control.access.tokens import Tokens
 from anello.control.sight import Sight
 from anello.control.states import State
 from anello.control.web.app import create_app
 from anello.control.web.serve import Server
-from anello.control.web.tokens import Tokens
 
 of_others.package("playwright.sync_api")
 of_others.package("axe_playwright_python.sync_playwright")

@@ -11,11 +11,11 @@ import synthetic
 from catalogue_synthetic import origin
 
 from anello.catalogue.catalogue import Catalogue, of_runs_in
-from anello.catalogue.connected import CatalogueError
 from anello.catalogue.entry import Entry
-from anello.config import load
+from anello.catalogue.tables.connected import CatalogueError
+from anello.configuration.load import load
 from anello.control.checksums import Checksums
-from anello.run_directory import CONTROL_LOCK, has_control_room
+from anello.system.run_directory import CONTROL_LOCK, has_control_room
 
 PATIENCE_S = 60.0
 

@@ -15,9 +15,9 @@ from typing import Any
 import pytest
 from stalls import PATIENCE_MS
 
+from anello.account.verdict import EXIT_CODES, Word
 from anello.catalogue.catalogue import Catalogue, of_runs_in
 from anello.control.states import State
-from anello.verdict import EXIT_CODES, Word
 
 pytestmark = pytest.mark.process
 

@@ -11,10 +11,10 @@ from fake_control import FakeMemory, FakeOperator, FakePages
 from schemathesis.checks import not_a_server_error
 from schemathesis.specs.openapi.checks import response_schema_conformance, status_code_conformance
 
+from anello.control.access.tokens import Tokens
 from anello.control.sight import Sight
 from anello.control.states import State
 from anello.control.web.app import create_app
-from anello.control.web.tokens import Tokens
 
 TOKENS = Tokens("v" * 32, "o" * 32)
 HEADERS = {"authorization": f"Bearer {TOKENS.operator}", "host": "localhost"}

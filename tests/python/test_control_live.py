@@ -95,7 +95,7 @@ def test_a_run_is_seen_whole(watched: Watched) -> None:
 
 
 def test_an_event_that_makes_no_sense_is_not_drawn(watched: Watched) -> None:
-    from anello.counter_pages import Event
+    from anello.counters.pages import Event
 
     view = watched.until(lambda look: look.view).view
     kind = view.drawing.__func__.__globals__["last_event"].KIND

@@ -21,12 +21,12 @@ from fake_farm import FakeFarm, FarmPages
 from fastapi.testclient import TestClient
 from prometheus_client.parser import text_string_to_metric_families
 
+from anello.control.access.tokens import Tokens
 from anello.control.sight import Sight
 from anello.control.states import State
 from anello.control.web.app import create_app
 from anello.control.web.metrics import buckets
 from anello.control.web.serve import Server
-from anello.control.web.tokens import Tokens
 
 ROOT = Path(__file__).resolve().parents[2]
 TOKENS = Tokens("v" * 32, "o" * 32)

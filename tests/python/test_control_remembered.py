@@ -11,10 +11,10 @@ from fastapi.testclient import TestClient
 
 from anello.catalogue.catalogue import Catalogue, of_runs_in
 from anello.catalogue.end import End, Leg, Loss, RunState
+from anello.control.access.tokens import Tokens
 from anello.control.sight import Sight
 from anello.control.web.app import create_app
 from anello.control.web.remembered import Remembered
-from anello.control.web.tokens import Tokens
 
 TOKENS = Tokens("v" * 32, "o" * 32)
 

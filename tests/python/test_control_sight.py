@@ -7,7 +7,7 @@ import fake_control
 import pytest
 from fake_control import FakeOperator, FakePages
 
-from anello.control.figures import FIGURES
+from anello.configuration.alarm_figures import FIGURES
 from anello.control.sight import Sight
 from anello.control.states import State
 

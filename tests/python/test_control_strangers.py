@@ -11,17 +11,18 @@ from pathlib import Path
 import pytest
 from fake_control import FakeMemory, FakeOperator, FakePages
 
+from anello.account.notices import Notice
 from anello.catalogue.catalogue import Catalogue, of_runs_in
+from anello.control.access import access
+from anello.control.access.tokens import Tokens
 from anello.control.client import Client
 from anello.control.managed import Managed
 from anello.control.sight import Sight
 from anello.control.states import State
-from anello.control.web import access, serve
+from anello.control.web import serve
 from anello.control.web.app import create_app
 from anello.control.web.serve import MOST_CONNECTIONS, MOST_SILENT, Server
-from anello.control.web.tokens import Tokens
-from anello.notices import Notice
-from anello.run_log import RunLog
+from anello.run.log import RunLog
 
 TOKENS = Tokens("v" * 32, "o" * 32)
 PATIENCE_S = 60

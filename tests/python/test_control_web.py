@@ -12,16 +12,16 @@ from fake_control import RICH, FakeMemory, FakeOperator, FakePages
 from fastapi import FastAPI
 from fastapi.testclient import TestClient
 
-from anello.config import load
+from anello.configuration.load import load
+from anello.control.access.access import MAX_BODY_BYTES
+from anello.control.access.tickets import Tickets
+from anello.control.access.tokens import FILE, Role, Tokens
 from anello.control.sight import Sight, pause_s
 from anello.control.states import State
-from anello.control.web.access import MAX_BODY_BYTES
 from anello.control.web.app import create_app
 from anello.control.web.serve import Server, Tls
 from anello.control.web.served import MOST_ORDERS
 from anello.control.web.stream import KEPT, Stream
-from anello.control.web.tickets import Tickets
-from anello.control.web.tokens import FILE, Role, Tokens
 from anello.errors import ConfigError
 
 TOKENS = Tokens("v" * 32, "o" * 32)

@@ -15,10 +15,10 @@ import numpy as np
 import pytest
 from test_run_front_ends import ENDLESS, child_of, endless, wait_for_events
 
-from anello import counter_pages
-from anello.camera import last_event as camera_event
-from anello.counter_pages import Page
-from anello.rich import last_event as rich_event
+from anello.camera.report import last_event as camera_event
+from anello.counters import pages
+from anello.counters.pages import Page
+from anello.rich.report import last_event as rich_event
 
 pytest.importorskip("anello._engine", reason="the compiled engine is not built")
 pytestmark = pytest.mark.process
@@ -43,7 +43,7 @@ def running(config: str, directory: Path) -> Iterator[subprocess.Popen[str]]:
 
 
 def page_of(node: subprocess.Popen[str]) -> Page:
-    return counter_pages.look_at(f"anello.node.{node.pid}")
+    return pages.look_at(f"anello.node.{node.pid}")
 
 
 def eventually(condition: Callable[[], bool]) -> bool:
@@ -58,7 +58,7 @@ def eventually(condition: Callable[[], bool]) -> bool:
 @pytest.fixture(scope="module", params=ENDLESS)
 def node(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[str, Page]]:
     with running(request.param, tmp_path_factory.mktemp("run")) as process:
-        front_ends = counter_pages.look_at(f"anello.source.{child_of(process)}").header
+        front_ends = pages.look_at(f"anello.source.{child_of(process)}").header
         assert (front_ends.runs, front_ends.state, front_ends.chain) == (True, "running", CHAINS[request.param])
         page = page_of(process)
         for_run = (page.header.run_number, page.header.run_name, page.header.config_digest)
@@ -74,7 +74,7 @@ def test_it_says_what_runs(node: tuple[str, Page]) -> None:
     assert header.run_name
     assert header.config_digest
     assert header.started_ns < header.heartbeat_ns
-    assert eventually(lambda: counter_pages.look_at(page.name).header.heartbeat_ns > header.heartbeat_ns)
+    assert eventually(lambda: pages.look_at(page.name).header.heartbeat_ns > header.heartbeat_ns)
 
 
 def test_it_knows_the_latency_of_the_last_seconds(node: tuple[str, Page]) -> None:

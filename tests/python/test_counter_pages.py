@@ -13,9 +13,9 @@ from pathlib import Path
 
 import pytest
 
-from anello import counter_pages
 from anello.catalogue.entry import Entry
-from anello.config import load
+from anello.configuration.load import load
+from anello.counters import pages as counter_pages
 from anello.errors import ConfigError
 
 pytest.importorskip("anello._engine", reason="the compiled engine is not built")

@@ -10,17 +10,17 @@ from typing import Any
 import exchange_synthetic
 import pytest
 
-from anello.camera.record import CameraRecord
-from anello.config import load
-from anello.counter_reference import reference
+from anello.account.ledger import Row
+from anello.account.record import Record
+from anello.camera.account.record import CameraRecord
+from anello.configuration.load import load
+from anello.counters.reference import reference
 from anello.engine import _engine
-from anello.exchange.node_record import NodeRecord
-from anello.exchange.record import together
-from anello.ledger import Row
+from anello.exchange.account.node_record import NodeRecord
+from anello.exchange.account.record import together
 from anello.packet_chain.config import PacketBoardsSection, PacketConfig
 from anello.packet_chain.record import PacketRecord
-from anello.record import Record
-from anello.rich.record import RichRecord
+from anello.rich.account.record import RichRecord
 
 ROOT = Path(__file__).parents[2]
 SOURCE = ("source::GeneratorCounter", "source::SourceCounter")

@@ -9,12 +9,12 @@ import made_up_hosts as made_up
 import pytest
 from made_up_hosts import CPU, NET, Files, subject
 
-from anello.config import load
-from anello.doctor import CHECKS, Finding, Result, examine, make_subject, topology
+from anello.configuration.load import load
+from anello.doctor import CHECKS, Finding, Result, examine, make_subject
 from anello.doctor.command import is_bad
-from anello.doctor.finding import CannotTell
-from anello.doctor.host import PageCost, ReceiveCost, parse_cores, show_cores
 from anello.errors import ConfigError
+from anello.host import topology
+from anello.host.host import CannotTell, PageCost, ReceiveCost, parse_cores, show_cores
 
 Examined = Callable[..., Finding]
 

@@ -14,12 +14,14 @@ import pytest
 from made_up_hosts import subject
 from rich.console import Console
 
-from anello.doctor import CHECKS, Finding, Fix, Price, Result, examine, fixing, machine, show
+from anello.doctor import CHECKS, Finding, Fix, Price, Result, examine, fixing, show
 from anello.doctor.command import as_json
-from anello.doctor.ethtool import features
-from anello.doctor.finding import Basis, CannotTell, Cost
-from anello.doctor.machine import ThisMachine
+from anello.doctor.finding import Basis, Cost
 from anello.errors import ConfigError
+from anello.host import machine
+from anello.host.ethtool import features
+from anello.host.host import CannotTell
+from anello.host.machine import ThisMachine
 
 ROOT = Path(__file__).parents[2]
 EXIT_CODES = (0, 4)

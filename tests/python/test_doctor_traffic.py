@@ -13,8 +13,8 @@ from pathlib import Path
 
 import pytest
 
-from anello.config import load
-from anello.config_base import FrontEndsConfig
+from anello.configuration.base import FrontEndsConfig
+from anello.configuration.load import load
 from anello.doctor import traffic
 from anello.doctor.traffic import Trial, Turn, Way
 from anello.errors import ConfigError

@@ -10,8 +10,8 @@ import numpy as np
 import plotly.graph_objects as go
 import pytest
 
-from anello import plot
-from anello.drawing import Figure
+from anello.report import plot
+from anello.report.drawing import Figure
 
 
 def scatters(figure: Any) -> None:

@@ -17,13 +17,13 @@ from of_each import of_each
 from pydantic import BaseModel, Field
 
 from anello import _engine, registry, simulate
-from anello.config import load
-from anello.config_base import Config, fields_by_key, section_of
-from anello.config_keys import config_of, known_keys
+from anello.configuration.base import Config, fields_by_key, section_of
+from anello.configuration.keys import config_of, known_keys
+from anello.configuration.load import load
+from anello.configuration.section import Own, Section
 from anello.errors import ConfigError
 from anello.packet_chain.config import PacketConfig
 from anello.rich import find_rings
-from anello.section import Own, Section
 
 ROOT = Path(__file__).resolve().parents[2]
 TABLES = _engine.key_tables()

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from anello import registry
-from anello.config_keys import known_keys, sections
+from anello.configuration.keys import known_keys, sections
 
 ROOT = Path(__file__).parents[2]
 REFUSALS = re.compile(r"ConfigError|\brequire|\bcheck|\brefuse|unwrap\(|parse_word|place_of")

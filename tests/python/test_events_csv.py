@@ -10,8 +10,8 @@ from detector_data import RUN_8548, DetectorData
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from anello import events_csv
 from anello.errors import InputError
+from anello.rich.analysis import events_csv
 
 HITS = "event,pmt_seq,disk,x_mm,y_mm,in_time\n7,3,0,1.5,2,1\n3,1951,1,3,4,0\n7,5,0,5,6,0\n"
 

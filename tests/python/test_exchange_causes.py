@@ -6,11 +6,11 @@ from dataclasses import replace
 import exchange_synthetic as synthetic
 import pytest
 
-from anello.exchange.account import Came
-from anello.exchange.causes import Cause, flaws, of_exchange, of_nodes
-from anello.exchange.record import ExchangeRecord
-from anello.exchange.summary import results
-from anello.verdict import Word
+from anello.account.verdict import Word
+from anello.exchange.account.causes import Cause, flaws, of_exchange, of_nodes
+from anello.exchange.account.numbers import Came
+from anello.exchange.account.record import ExchangeRecord
+from anello.exchange.report.summary import results
 
 
 def record_with(block: str, *settings: str, **changes: int) -> ExchangeRecord:

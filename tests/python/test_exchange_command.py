@@ -13,7 +13,7 @@ from anello.errors import ConfigError
 from anello.exchange import local
 from anello.exchange.command import Options, listening_at, packing_for
 from anello.exchange.local import cores_of_nodes
-from anello.exit_codes import LOST
+from anello.system.exit_codes import LOST
 
 CONFIG = "configs/lhcb-exchange.toml"
 MEET = "tcp://127.0.0.1:7000"

@@ -26,13 +26,13 @@ from stalls import PATIENCE_MS
 from test_run import ROOT
 from veth import Star, VethUnavailableError, star
 
-from anello.config import load
-from anello.exchange import keys as key_files
+from anello.configuration.load import load
 from anello.exchange import left_behind
-from anello.exchange.config import ExchangeConfig
-from anello.exchange.rendezvous import Pace
-from anello.exchange.server import RendezvousServer
-from anello.exit_codes import LOST
+from anello.exchange.configuration.config import ExchangeConfig
+from anello.exchange.rendezvous.protocol import Pace
+from anello.exchange.rendezvous.server import RendezvousServer
+from anello.system import secret_keys as key_files
+from anello.system.exit_codes import LOST
 
 engine = pytest.importorskip("anello._engine", reason="the compiled engine is not built")
 if not hasattr(engine, "ExchangeNode"):

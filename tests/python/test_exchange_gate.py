@@ -16,12 +16,12 @@ from hypothesis import given
 from hypothesis import strategies as st
 from stalls import PATIENCE_MS
 
-from anello.exchange import gate
-from anello.exchange.gate import MAX_MESSAGE_BYTES, MAX_STRANGERS, MAX_STRANGERS_MESSAGE_BYTES
-from anello.exchange.member import RendezvousGroup
-from anello.exchange.rendezvous import Pace
-from anello.exchange.server import RendezvousServer
-from anello.exchange.zmtp import MAX_COMMAND_BYTES, Follower, RefusedError
+from anello.exchange.rendezvous import gate
+from anello.exchange.rendezvous.gate import MAX_MESSAGE_BYTES, MAX_STRANGERS, MAX_STRANGERS_MESSAGE_BYTES
+from anello.exchange.rendezvous.member import RendezvousGroup
+from anello.exchange.rendezvous.protocol import Pace
+from anello.exchange.rendezvous.server import RendezvousServer
+from anello.exchange.rendezvous.zmtp import MAX_COMMAND_BYTES, Follower, RefusedError
 
 PACE = Pace(timeout_s=20, heartbeat_s=0.02, contest_s=PATIENCE_MS / 1e3, gone_s=15)
 SIGNATURE = b"\xff" + bytes(8) + b"\x7f"

@@ -14,13 +14,13 @@ from exchange_synthetic import LIMIT_S, eventually
 from stalls import PATIENCE_MS
 
 from anello.errors import ConfigError
-from anello.exchange import keys as key_files
-from anello.exchange.group import News, StartError
-from anello.exchange.keys import Keys
-from anello.exchange.member import RendezvousGroup
-from anello.exchange.messages import MAGIC
-from anello.exchange.rendezvous import Pace
-from anello.exchange.server import RendezvousServer
+from anello.exchange.rendezvous.group import News, StartError
+from anello.exchange.rendezvous.member import RendezvousGroup
+from anello.exchange.rendezvous.messages import MAGIC
+from anello.exchange.rendezvous.protocol import Pace
+from anello.exchange.rendezvous.server import RendezvousServer
+from anello.system import secret_keys as key_files
+from anello.system.secret_keys import Keys
 
 PACE = Pace(timeout_s=20, heartbeat_s=0.02, contest_s=PATIENCE_MS / 1e3, gone_s=15)
 IMPATIENT = Pace(timeout_s=3, heartbeat_s=0.02, contest_s=PATIENCE_MS / 1e3, gone_s=15)  # of those who come at once

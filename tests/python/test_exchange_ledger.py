@@ -6,10 +6,10 @@ from dataclasses import replace
 import exchange_synthetic as synthetic
 import pytest
 
-from anello.exchange.account import Account, Came, Sent, Told, short_life
-from anello.exchange.ledger import NodeCounters, Reconciled, build_exchange_ledger, reconciled
-from anello.ledger import Ledger
-from anello.record import CounterDict
+from anello.account.ledger import Ledger
+from anello.account.record import CounterDict
+from anello.exchange.account.ledger import NodeCounters, Reconciled, build_exchange_ledger, reconciled
+from anello.exchange.account.numbers import Account, Came, Sent, Told, short_life
 
 N = 3
 

@@ -12,7 +12,7 @@ from pathlib import Path
 
 import pytest
 
-from anello.exchange.mpi import was_started_by_mpi
+from anello.exchange.rendezvous.mpi import was_started_by_mpi
 
 ROOT = Path(__file__).parents[2]
 AS_ROOT = {"OMPI_ALLOW_RUN_AS_ROOT": "1", "OMPI_ALLOW_RUN_AS_ROOT_CONFIRM": "1"}

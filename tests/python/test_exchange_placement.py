@@ -11,12 +11,12 @@ import pytest
 from test_cli import anello
 from test_doctor import two_processors
 
-from anello.config import load
+from anello.configuration.load import load
 from anello.exchange import placement
-from anello.exchange.config import ExchangeConfig
+from anello.exchange.configuration.config import ExchangeConfig
 from anello.exchange.local import cores_of_nodes
 from anello.exchange.placement import near_card
-from anello.placement import Machine
+from anello.run.placement import Machine
 
 TCP = "fabric.transport=tcp"
 ALL = frozenset(range(32))
@@ -107,7 +107,7 @@ RICH_FARM = Path(__file__).parents[2] / "detectors/rich/na62-rich-farm.toml"
 @pytest.fixture
 def unclaimed(monkeypatch: pytest.MonkeyPatch) -> None:
     """Cores that are nobody's, and a process that stays where it is."""
-    monkeypatch.setattr("anello.placement._claimed", lambda core, until_end: True)
+    monkeypatch.setattr("anello.run.placement._claimed", lambda core, until_end: True)
     monkeypatch.setattr("os.sched_setaffinity", lambda pid, cores: None)
 
 

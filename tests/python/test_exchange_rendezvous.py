@@ -7,9 +7,9 @@ from exchange_synthetic import Meeting, begun, names
 from hypothesis import given
 from hypothesis import strategies as st
 
-from anello.exchange.group import Hello
-from anello.exchange.messages import FROM_NODES, MAGIC, TO_NODES, MalformedError, Message, of_ranks, parse
-from anello.exchange.rendezvous import RunStep
+from anello.exchange.rendezvous.group import Hello
+from anello.exchange.rendezvous.messages import FROM_NODES, MAGIC, TO_NODES, MalformedError, Message, of_ranks, parse
+from anello.exchange.rendezvous.protocol import RunStep
 
 A, B, C, D = names(4)
 

@@ -11,13 +11,13 @@ import numpy as np
 import pytest
 from rich.console import Console
 
-from anello import report, summary
-from anello.exchange import curve, figures
-from anello.exchange.node_record import Sample as OneSample
-from anello.exchange.node_record import Series
-from anello.exchange.record import PointToPoint
-from anello.exchange.summary import of_point_to_point, rates, share_moved
-from anello.leg import merged, slim
+from anello.account.leg import merged, slim
+from anello.exchange.account.node_record import Sample as OneSample
+from anello.exchange.account.node_record import Series
+from anello.exchange.account.record import PointToPoint
+from anello.exchange.report import curve, figures
+from anello.exchange.report.summary import of_point_to_point, rates, share_moved
+from anello.report import report, summary
 
 
 def test_summary_is_json_and_says_what_was_built() -> None:

@@ -18,15 +18,15 @@ from stalls import PATIENCE_MS
 
 from anello.errors import ConfigError
 from anello.exchange import left_behind
-from anello.exchange.group import StartError
-from anello.exchange.member import RendezvousGroup
-from anello.exchange.node_record import NodeRecord
-from anello.exchange.progress import ExchangeMeter
-from anello.exchange.rendezvous import Pace
+from anello.exchange.account.node_record import NodeRecord
+from anello.exchange.rendezvous.group import StartError
+from anello.exchange.rendezvous.member import RendezvousGroup
+from anello.exchange.rendezvous.protocol import Pace
+from anello.exchange.rendezvous.server import RendezvousServer
+from anello.exchange.report.progress import ExchangeMeter
 from anello.exchange.running import Ended, NodeRun, check_size, read_records
-from anello.exchange.server import RendezvousServer
-from anello.interruption import Interruption
 from anello.registry import presentation_of
+from anello.system.interruption import Interruption
 
 PACE = Pace(timeout_s=20, heartbeat_s=0.02, contest_s=PATIENCE_MS / 1e3, gone_s=15)
 SHORT = ["run.duration_s=0.2", "run.refresh_ms=50", "run.display=plain"]

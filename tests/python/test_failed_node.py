@@ -7,13 +7,13 @@ from pathlib import Path
 import pytest
 from rich.console import Console
 
-from anello.config import load
-from anello.config_base import FrontEndsConfig
-from anello.counter_pages import look_at
-from anello.lead import Lead
-from anello.origin import node_page
+from anello.configuration.base import FrontEndsConfig
+from anello.configuration.load import load
+from anello.configuration.origin import node_page
+from anello.counters.pages import look_at
 from anello.registry import detectors
-from anello.run import NotStartedError, run_node
+from anello.run.lead import Lead
+from anello.run.run import NotStartedError, run_node
 
 pytest.importorskip("anello._engine", reason="the compiled engine is not built")
 

@@ -6,9 +6,9 @@ import exchange_synthetic
 import pytest
 import synthetic
 
-from anello.exchange.ledger import NodeCounters, build_exchange_ledger
-from anello.ledger import Ledger
-from anello.record import CounterDict
+from anello.account.ledger import Ledger
+from anello.account.record import CounterDict
+from anello.exchange.account.ledger import NodeCounters, build_exchange_ledger
 from anello.rich.farm import NOT_FRAMED
 from anello.rich.farm import farm_rows as rich_farm_rows
 

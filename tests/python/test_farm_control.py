@@ -15,13 +15,14 @@ from stalls import PATIENCE_MS
 
 from anello.catalogue.catalogue import Catalogue, of_runs_in
 from anello.control.agent.agents import Agents
-from anello.control.live import LIVE, SILENT
-from anello.control.operator import Member, NotDoneError
-from anello.control.page_copy import PageCopy
+from anello.control.operator import NotDoneError
 from anello.control.room import Room
 from anello.control.sight import Sight
 from anello.control.states import State
-from anello.exchange import keys
+from anello.counters.farm_copy import Member
+from anello.counters.live import LIVE, SILENT
+from anello.counters.page_copy import PageCopy
+from anello.system import secret_keys
 
 pytestmark = pytest.mark.process
 
@@ -83,7 +84,7 @@ def farm(tmp_path: Path) -> Iterator[Farm]:
 
 @pytest.fixture
 def with_agents(farm: Farm) -> Farm:
-    keys.make(farm.folder / "keys")
+    secret_keys.make(farm.folder / "keys")
     farm.open()
     for name in ("rack1", "rack2"):
         farm.start_agent(name)

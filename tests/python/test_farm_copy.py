@@ -9,14 +9,13 @@ import exchange_synthetic as synthetic
 import pytest
 from fake_farm import EXCHANGE, N_NODES, FakeFarm, FarmPages
 
-from anello.config import load
-from anello.control.farm_copy import Seen, of_nodes, state_of, together
-from anello.control.operator import Member
-from anello.control.page_copy import PageCopy
+from anello.account.verdict import as_it_stands
+from anello.configuration.load import load
 from anello.control.sight import Look, Sight
 from anello.control.web import messages
-from anello.exchange.live_view import ExchangeLive
-from anello.verdict import as_it_stands
+from anello.counters.farm_copy import Member, Seen, of_nodes, state_of, together
+from anello.counters.page_copy import PageCopy
+from anello.exchange.report.live_view import ExchangeLive
 
 
 class Watched:

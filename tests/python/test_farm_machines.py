@@ -14,7 +14,7 @@ from exchange_synthetic import eventually
 from veth import VethUnavailableError, star
 
 from anello.catalogue.catalogue import Catalogue, of_runs_in
-from anello.exchange import keys
+from anello.system import secret_keys
 
 pytest.importorskip("anello._engine", reason="the compiled engine is not built")
 pytestmark = [pytest.mark.process, pytest.mark.long]  # half a minute of three machines on one
@@ -33,7 +33,7 @@ class Machines:
             self._star = stack.enter_context(star(3))
         except VethUnavailableError as error:
             pytest.skip(str(error))
-        keys.make(folder / "keys")
+        secret_keys.make(folder / "keys")
         settings = (*SETTINGS, f"fabric.transport={transport}", f"fabric.host={self._star.address(0)}",
                     f"farm.address={self._star.address(0)}")  # fmt: skip
         meeting = ("--agents", "tcp://*:8642", "--keys", str(folder / "keys"))

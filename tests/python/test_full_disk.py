@@ -13,10 +13,10 @@ import pytest
 from test_run import start
 from test_run_front_ends import wait_for_events
 
-from anello import origin
-from anello.counter_pages import look_at
-from anello.exit_codes import LOST
+from anello.configuration import origin
+from anello.counters.pages import look_at
 from anello.rich import decisions
+from anello.system.exit_codes import LOST
 
 pytest.importorskip("anello._engine", reason="the compiled engine is not built")
 pytestmark = pytest.mark.process

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 import pytest
 
-from anello.hiccups import delay_of_share, measure, share_later_than
+from anello.system.hiccups import delay_of_share, measure, share_later_than
 
 
 def test_share_counts_the_time_in_which_an_arrival_waits_too_long() -> None:

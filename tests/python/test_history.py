@@ -6,7 +6,7 @@ from typing import Any
 import numpy as np
 import synthetic
 
-from anello.history import MOST, History, quantiles_of
+from anello.account.history import MOST, History, quantiles_of
 
 NS = 1000.0
 

@@ -6,7 +6,7 @@ from itertools import pairwise
 
 import pytest
 
-from anello.identity import (
+from anello.account.identity import (
     CAUSES,
     EPOCH_SHIFT,
     Came,
@@ -19,7 +19,7 @@ from anello.identity import (
     size,
     united,
     without,
-)  # fmt: skip
+)
 
 
 def numbers(ranges: Ranges) -> set[int]:

@@ -9,7 +9,7 @@ import threading
 
 import pytest
 
-from anello.interruption import Interruption, interruptible
+from anello.system.interruption import Interruption, interruptible
 
 # Signals from another process fall anywhere, also where this thread holds what the wait needs. A lock that the handler
 # wanted as well was met within 200 of these.

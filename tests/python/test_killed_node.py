@@ -15,11 +15,12 @@ import pytest
 import seeds
 from test_run import start
 
-from anello import origin, run_directory
 from anello.camera import events as camera_events
-from anello.counter_pages import look_at
+from anello.configuration import origin
+from anello.counters.pages import look_at
 from anello.errors import ConfigError
 from anello.rich import decisions
+from anello.system import run_directory
 
 pytest.importorskip("anello._engine", reason="the compiled engine is not built")
 pytestmark = pytest.mark.process

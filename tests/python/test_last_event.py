@@ -7,9 +7,9 @@ from typing import Any
 import numpy as np
 import pytest
 
-from anello.camera import last_event as camera
-from anello.km3net import last_event as km3net
-from anello.rich import last_event as rich
+from anello.camera.report import last_event as camera
+from anello.km3net.report import last_event as km3net
+from anello.rich.report import last_event as rich
 
 
 def rich_payload(n_hits: int, n_rings: int) -> bytes:

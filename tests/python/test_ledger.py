@@ -4,9 +4,9 @@
 import pytest
 import synthetic
 
-from anello.ledger import Ledger, Row
-from anello.record import CounterDict
-from anello.rich.ledger import build_ledger
+from anello.account.ledger import Ledger, Row
+from anello.account.record import CounterDict
+from anello.rich.account.ledger import build_ledger
 
 
 @pytest.fixture

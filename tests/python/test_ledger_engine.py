@@ -10,15 +10,15 @@ import pytest
 from leaky_wire import LeakyWire, Rule
 from stalls import PATIENCE_MS
 
-from anello.camera.config import CameraConfig
+from anello.account.ledger import Ledger
+from anello.camera.account.ledger import build_camera_ledger
+from anello.camera.configuration.config import CameraConfig
 from anello.camera.engine import engine as camera_engine
-from anello.camera.ledger import build_camera_ledger
-from anello.config import load
-from anello.config_base import FrontEndsConfig
-from anello.ledger import Ledger
-from anello.rich.board_ledger import Sequences
+from anello.configuration.base import FrontEndsConfig
+from anello.configuration.load import load
+from anello.rich.account.board_ledger import Sequences
+from anello.rich.account.ledger import build_ledger
 from anello.rich.engine import engine as rich_engine
-from anello.rich.ledger import build_ledger
 
 engine = pytest.importorskip("anello._engine", reason="the compiled engine is not built")
 

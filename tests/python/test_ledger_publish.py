@@ -3,7 +3,7 @@
 
 import pytest
 
-from anello.ledger import PUBLISHED, SUBSCRIBED, Reader, Row, publish_rows
+from anello.account.ledger import PUBLISHED, SUBSCRIBED, Reader, Row, publish_rows
 
 
 def counters() -> dict[str, dict[str, int]]:

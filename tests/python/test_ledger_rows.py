@@ -3,8 +3,8 @@
 
 import pytest
 
-from anello.identity import EPOCH_SHIFT
-from anello.ledger import (
+from anello.account.identity import EPOCH_SHIFT
+from anello.account.ledger import (
     MAX_SEGMENTS,
     MOST_RANGES,
     Ledger,
@@ -14,7 +14,7 @@ from anello.ledger import (
     Row,
     dropped_datagrams,
     possible_causes,
-)  # fmt: skip
+)
 
 
 @pytest.mark.parametrize(

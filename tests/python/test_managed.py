@@ -30,7 +30,9 @@ def lead_a_run(managed: Managed, seen: list[bool]) -> None:
 
 
 def run_in_thread(managed: Managed, monkeypatch: pytest.MonkeyPatch) -> tuple[threading.Thread, list[bool]]:
-    monkeypatch.setattr("anello.interruption.signal.signal", lambda *_: None)  # only a main thread may set handlers
+    monkeypatch.setattr(
+        "anello.system.interruption.signal.signal", lambda *_: None
+    )  # only a main thread may set handlers
     seen: list[bool] = []
     thread = threading.Thread(target=lead_a_run, args=(managed, seen))
     thread.start()

@@ -17,13 +17,13 @@ from fastapi.testclient import TestClient
 from test_control_metrics import TOKENS, tool
 
 from anello.catalogue.catalogue import Catalogue, of_runs_in
-from anello.config import load
-from anello.control.live import PlainView, view_of
+from anello.configuration.load import load
+from anello.configuration.origin import Origin
+from anello.control.access.tokens import Tokens
 from anello.control.operator import Status
-from anello.control.page_copy import PageCopy
 from anello.control.web.exporter import Configurations, Exporter, create_exporter
-from anello.control.web.tokens import Tokens
-from anello.origin import Origin
+from anello.counters.live import PlainView, view_of
+from anello.counters.page_copy import PageCopy
 
 TWO = ("anello.node.1", "anello.source.2")
 OF_NODE = {"process": "node.1", "chain": "rich", "run": "42", "name": "na62-rich"}

@@ -11,8 +11,8 @@ from pathlib import Path
 
 import pytest
 
-from anello.notices import MOST_KEPT, Line, Notice, Notices, each_once
-from anello.run_log import RunLog
+from anello.account.notices import MOST_KEPT, Line, Notice, Notices, each_once
+from anello.run.log import RunLog
 
 BEGAN_NS = 1_800_000_000_000_000_000
 

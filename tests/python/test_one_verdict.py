@@ -15,10 +15,10 @@ from typing import Any
 import pytest
 from test_catalogue_runs import LIMIT_S, ROOT, SHORT
 
-from anello.config import load
-from anello.control.live import view_of
+from anello.account.verdict import EXIT_CODES, GRAVITY, Word, as_it_stands
+from anello.configuration.load import load
 from anello.control.sight import silent_boards
-from anello.verdict import EXIT_CODES, GRAVITY, Word, as_it_stands
+from anello.counters.live import view_of
 
 pytest.importorskip("anello._engine", reason="the compiled engine is not built")
 N_RUNS = int(os.environ.get("ANELLO_VERDICT_RUNS", "14"))

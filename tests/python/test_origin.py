@@ -13,9 +13,11 @@ import synthetic
 from hypothesis import given
 from hypothesis import strategies as st
 
-from anello import origin, registry, report_html, summary
-from anello.config import load
-from anello.origin import Origin, commit, digest, iso, node_values, tell_beside
+from anello import registry
+from anello.configuration import origin
+from anello.configuration.load import load
+from anello.configuration.origin import Origin, commit, digest, iso, node_values, tell_beside
+from anello.report import html, summary
 
 
 @pytest.mark.parametrize("chain", registry.names())
@@ -117,7 +119,7 @@ def test_summary_and_report_say_where_a_run_comes_from() -> None:
     told = summary.summary(record)["origin"]
     assert (told["number"], told["started"], told["command"]) == (41, "1970-01-01T00:00:00.000Z", made.command)
     assert told.keys() == set(made.as_dict())
-    shown = report_html.page(record)
+    shown = html.page(record)
     assert f"run 41, 1970-01-01T00:00:00.000Z, {made.user} on {made.host}, Anello {made.program}" in shown
     assert "anello run &#x27;&lt;b&gt;.toml&#x27;" in shown
     assert summary.summary(synthetic.record())["origin"] is None

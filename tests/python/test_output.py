@@ -13,7 +13,7 @@ from typing import Any
 import pytest
 from stalls import PATIENCE_MS
 
-from anello.output import Sheltered
+from anello.system.output import Sheltered
 
 ROOT = Path(__file__).parents[2]
 

@@ -9,9 +9,9 @@ import pytest
 import synthetic
 from rich.console import Console
 
-from anello import report, summary
-from anello.over_time import LONGEST_TELLING_NS, Machine, Series
-from anello.report_html import page
+from anello.account.over_time import LONGEST_TELLING_NS, Machine, Series
+from anello.report import report, summary
+from anello.report.html import page
 
 MS = 1_000_000
 BIN_NS = 10 * MS

@@ -8,15 +8,15 @@ from typing import Any
 import pytest
 from pydantic import ValidationError
 
-from anello.ledger import Reader, Row
+from anello.account.ledger import Reader, Row
+from anello.account.verdict import Word
+from anello.configuration.python_keys import ChainName, chain_field
+from anello.configuration.sections import ReceiveSection
 from anello.packet_chain.config import PacketBoardsSection, PacketConfig
 from anello.packet_chain.engine_keys import PacketFaultsKeys
 from anello.packet_chain.presentation import PacketPresentation
 from anello.packet_chain.record import PacketRecord
-from anello.python_keys import ChainName, chain_field
-from anello.report_html import document
-from anello.sections import ReceiveSection
-from anello.verdict import Word
+from anello.report.html import document
 
 
 class MadeUpConfig(PacketConfig):

@@ -8,8 +8,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as some
 
-from anello import physics
-from anello.rings import Rings
+from anello.rich.analysis import physics
+from anello.rich.analysis.rings import Rings
 
 
 def rings(*events: list[tuple[float, float, float]], n_hits: int = 10) -> Rings:

@@ -7,11 +7,11 @@ from pathlib import Path
 
 import pytest
 
-from anello import placement
-from anello.config import load
-from anello.config_base import FrontEndsConfig
-from anello.placement import Machine, choose, may_spin, placed
-from anello.priority import going_first
+from anello.configuration.base import FrontEndsConfig
+from anello.configuration.load import load
+from anello.run import placement
+from anello.run.placement import Machine, choose, may_spin, placed
+from anello.system.priority import going_first
 
 
 def machine(n: int, **what: object) -> Machine:

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from anello.errors import ConfigError
-from anello.exchange.config import ExchangeConfig
+from anello.exchange.configuration.config import ExchangeConfig
 from anello.plan.command import Options
 from anello.plan.farm import PROTOCOLS, Costs, Farm
 from anello.plan.simulation import Result, simulate, simulate_all

@@ -11,7 +11,7 @@ from typer.testing import CliRunner
 
 from anello.cli import app
 from anello.errors import ConfigError, InputError
-from anello.exchange.config import ExchangeConfig
+from anello.exchange.configuration.config import ExchangeConfig
 from anello.plan.calibration import calibrate
 from anello.plan.command import EXIT_NOT_CARRIED, Options
 from anello.plan.farm import Costs

@@ -13,10 +13,10 @@ import pytest
 import synthetic
 from rich.console import Console
 
-from anello import report, summary
-from anello.leg import merged, slim
-from anello.quantiles import QUANTILES, can_tell, honest, microseconds, rounded
-from anello.report_html import page
+from anello.account.leg import merged, slim
+from anello.account.quantiles import QUANTILES, can_tell, honest, microseconds, rounded
+from anello.report import report, summary
+from anello.report.html import page
 from anello.search.bisection import Outcome, Rules
 from anello.search.trial import Trial
 

@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 from stalls import PATIENCE_MS
 
-from anello.rich.config import N_RICH_BOARDS
+from anello.rich.configuration.config import N_RICH_BOARDS
 
 ROOT = Path(__file__).parents[2]
 sys.path.insert(0, str(ROOT / "bench/system"))

@@ -102,9 +102,9 @@ def test_its_commands_records_and_outputs_are_there(tmp_path: Path) -> None:
     folder = installed(tmp_path)
     assert run(folder, "-m", "anello", "point", "12").stdout == "pointed to 12 degrees\n"
     assert python(folder, "from anello.subscribe import kinds; print(kinds()[77])") == "shower"
-    code = "from anello.config import load; load(None, ['chain=exchange', 'input.from=telescope'])"
+    code = "from anello.configuration.load import load; load(None, ['chain=exchange', 'input.from=telescope'])"
     assert "input.config: must be given where input.from is telescope" in run(folder, "-c", code).stderr
-    code = "from anello.exchange.python_keys import OUTPUTS_OF_CHAINS as o; print(o['showers'])"
+    code = "from anello.exchange.configuration.python_keys import OUTPUTS_OF_CHAINS as o; print(o['showers'])"
     assert python(folder, code) == "what was seen, with input telescope"
 
 

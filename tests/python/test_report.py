@@ -13,14 +13,15 @@ import pytest
 import synthetic
 from rich.console import Console
 
-from anello import report
-from anello.history import Moment
-from anello.keeper import Keeper
-from anello.report_files import with_library
-from anello.report_style import FOR_THE_DARK
-from anello.rich import decisions, figures
-from anello.rich.record import RichRecord
-from anello.rings import Rings
+from anello.account.history import Moment
+from anello.report import report
+from anello.report.files import with_library
+from anello.report.style import FOR_THE_DARK
+from anello.rich import decisions
+from anello.rich.account.record import RichRecord
+from anello.rich.analysis.rings import Rings
+from anello.rich.report import figures
+from anello.rich.report.keeper import Keeper
 
 
 @pytest.fixture(scope="module")
@@ -130,7 +131,7 @@ def test_events_are_shown_where_all_was_found_and_where_not(record: RichRecord) 
 
 
 def test_a_run_is_drawn_against_time(record: RichRecord) -> None:
-    from anello.report_html import page
+    from anello.report.html import page
 
     counts = np.full(50, 1000, np.uint64)
     series = {"begin_ns": 0, "bin_ns": 10_000_000, "count": counts, "sum_ns": counts * 5000, "max_ns": counts * 9,
@@ -179,7 +180,7 @@ def test_wrong_keys_give_no_scores(record: RichRecord) -> None:
 
 def test_bare_run_still_has_a_report(record: RichRecord) -> None:
     bare = dataclasses.replace(record, latency={}, execution={}, events={}, truth=None, positions=None, source=None)
-    from anello.report_html import page
+    from anello.report.html import page
 
     text = page(bare)
     assert "Quality" not in text
@@ -195,7 +196,7 @@ def test_unbalanced_run_says_so_in_red(record: RichRecord) -> None:
     report.show(off, Console(file=output, width=160))
     assert "THE LEDGER DOES NOT BALANCE" in output.getvalue()
     assert "ledger: events: built:" in output.getvalue()
-    from anello.report_html import page
+    from anello.report.html import page
 
     assert '<tr class="off">' in page(off)
 
@@ -235,7 +236,7 @@ def test_reference_rings_are_compared_once_per_pool_event(record: RichRecord) ->
 
 
 def test_names_are_escaped(record: RichRecord) -> None:
-    from anello.report_html import page
+    from anello.report.html import page
 
     assert "<b>bad" not in page(dataclasses.replace(record, states={"<b>bad": "x"}))
 

@@ -13,9 +13,9 @@ import of_others
 import pytest
 import synthetic
 
-from anello import report
-from anello.history import Moment
-from anello.record import Record
+from anello.account.history import Moment
+from anello.account.record import Record
+from anello.report import report
 
 sync_api = of_others.package("playwright.sync_api")
 axe = of_others.package("axe_playwright_python.sync_playwright")

@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 
 import anello.rich
-from anello import physics
+from anello.rich.analysis import physics
 
 ROOT = Path(__file__).parents[2]
 sys.path.append(str(ROOT / "bench/system"))
@@ -74,7 +74,7 @@ def test_the_peer_finds_a_plain_circle() -> None:
 
 @pytest.mark.process
 def test_both_scorers_agree(tmp_path: Path) -> None:
-    """The C++ program's score and anello.physics', on the same events with the same finder."""
+    """The C++ program's score and anello.rich.analysis.physics', on the same events with the same finder."""
     pytest.importorskip("anello._engine", reason="the compiled engine is not built")
     if not PROGRAM.exists():
         pytest.skip("rings_score is not built: ./dev bench rings builds it")

@@ -14,8 +14,8 @@ import pytest
 from detector_data import RUN_8548, DetectorData
 from stalls import PATIENCE_MS, only_late
 
-from anello.exit_codes import LOST
 from anello.rich import decisions
+from anello.system.exit_codes import LOST
 
 ROOT = Path(__file__).parents[2]
 pytest.importorskip("anello._engine", reason="the compiled engine is not built")

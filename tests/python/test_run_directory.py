@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from anello.errors import InputError
-from anello.run_directory import LEFT_BEHIND, claim, of_node, prepare, series
+from anello.system.run_directory import LEFT_BEHIND, claim, of_node, prepare, series
 
 
 def filled(directory: Path, *names: str) -> list[Path]:

@@ -11,9 +11,9 @@ from typing import Any
 import pytest
 from test_run import start
 
-from anello.counter_pages import look_at
-from anello.exit_codes import INCOMPLETE, LOST
-from anello.origin import node_page
+from anello.configuration.origin import node_page
+from anello.counters.pages import look_at
+from anello.system.exit_codes import INCOMPLETE, LOST
 
 pytest.importorskip("anello._engine", reason="the compiled engine is not built")
 pytestmark = pytest.mark.process

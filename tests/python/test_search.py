@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from anello.config import load
+from anello.configuration.load import load
 from anello.errors import ConfigError
 from anello.search.bisection import (
     MAX_CONFIRMATIONS,

@@ -15,15 +15,16 @@ import pytest
 import synthetic
 from rich.console import Console
 
-from anello import registry, summary
-from anello.config import load
-from anello.cpu import CpuTime
-from anello.interruption import Interruption
-from anello.link import interface_to, kind_of
+from anello import registry
+from anello.configuration.load import load
+from anello.report import summary
 from anello.search import report as search_report
 from anello.search import trial
 from anello.search.bisection import Grid, Quiet, Result, Rules, Search
 from anello.search.trial import StoppedError, Trial
+from anello.system.cpu import CpuTime
+from anello.system.interruption import Interruption
+from anello.system.link import interface_to, kind_of
 
 RICH = trial.keys_of("rich")
 MODE = {

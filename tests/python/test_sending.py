@@ -3,8 +3,8 @@
 
 import synthetic
 
-from anello.display import line
-from anello.sending import OTHERWISE, SendingMeter, summary
+from anello.run.display import line
+from anello.run.sending import OTHERWISE, SendingMeter, summary
 
 
 def test_progress_is_of_the_time_since_the_last_look() -> None:

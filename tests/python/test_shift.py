@@ -14,11 +14,11 @@ from typing import Any
 import of_others
 import pytest
 
-from anello import counter_pages
 from anello.catalogue.catalogue import Catalogue, of_runs_in
+from anello.control.access.tokens import Role
 from anello.control.client import Client, page_of
 from anello.control.states import State
-from anello.control.web.tokens import Role
+from anello.counters import pages
 
 sync_api = of_others.package("playwright.sync_api")
 ROOT = Path(__file__).parents[2]
@@ -103,7 +103,7 @@ def samples(shift: Shift) -> list[tuple[int, float]]:
         return catalogue.history("decided_hz", 0, time.time_ns(), 1e-6)
 
 
-def counted(shift: Shift, page: counter_pages.Page) -> tuple[int, int]:
+def counted(shift: Shift, page: pages.Page) -> tuple[int, int]:
     """The newest sample's place, and what the node's own counter says just then."""
     n_before = len(samples(shift))
     while len(seen := samples(shift)) == n_before:
@@ -113,7 +113,7 @@ def counted(shift: Shift, page: counter_pages.Page) -> tuple[int, int]:
 
 def see_the_rate(shift: Shift) -> None:
     """What the page shows as rate is what the node counts."""
-    page = counter_pages.look_at(shift.client.status()["node_page"])
+    page = pages.look_at(shift.client.status()["node_page"])
     (first, before), *_, (last, after) = [counted(shift, page) for _ in range(6)]
     seen = samples(shift)[first - 1 : last]
     times = [t_ns * 1e-9 for t_ns, _ in seen]

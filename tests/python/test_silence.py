@@ -3,8 +3,8 @@
 
 from datetime import datetime
 
-from anello.record import CounterDict
-from anello.silence import SilenceWatch
+from anello.account.record import CounterDict
+from anello.run.silence import SilenceWatch
 
 
 class Clock:

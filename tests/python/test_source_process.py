@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from anello.source_process import _lines_of, save_truth
+from anello.run.source_process import _lines_of, save_truth
 
 
 @pytest.mark.parametrize(("said", "heard"), [

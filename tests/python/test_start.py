@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from anello.catalogue.cli import HERE
-from anello.python_keys import RunKeys
+from anello.configuration.python_keys import RunKeys
 
 pytestmark = pytest.mark.process
 
@@ -41,9 +41,9 @@ def loaded(code: str) -> set[str]:
         ("import anello.__main__", set()),
         ("import anello.cli", {"typer"}),
         ("sys.argv = ['anello', '--help']; from anello.__main__ import main; main()", {"typer"}),
-        ("from anello.config import load; load(None)", {"email", "pydantic"}),
-        ("import anello.led_source", set()),
-        ("import anello.run, anello.report", {"email", "numpy", "pydantic", "rich", "sqlite3"}),
+        ("from anello.configuration.load import load; load(None)", {"email", "pydantic"}),
+        ("import anello.run.led_source", set()),
+        ("import anello.run.run, anello.report.report", {"email", "numpy", "pydantic", "rich", "sqlite3"}),
     ],
 )
 def test_nothing_is_loaded_that_is_not_used(code: str, allowed: set[str]) -> None:
@@ -129,10 +129,10 @@ def test_ctrl_c_while_the_command_line_is_loaded(module: str, arguments: list[st
 
 @pytest.mark.parametrize(
     "module",
-    ["pydantic", "anello.run", "numpy", "anello._engine",
+    ["pydantic", "anello.run.run", "numpy", "anello._engine",
      *(pytest.param(one, marks=pytest.mark.long) for one in
-       ("anello.config", "pydantic_core", "anello.rich.config", "numpy.linalg", "rich.console",
-        "anello.catalogue.entry", "sqlite3", "anello.rich.chain", "anello.link"))],
+       ("anello.configuration.load", "pydantic_core", "anello.rich.configuration.config", "numpy.linalg",
+        "rich.console", "anello.catalogue.entry", "sqlite3", "anello.rich.chain", "anello.system.link"))],
 )  # fmt: skip
 def test_ctrl_c_while_a_run_is_made_ready(module: str, tmp_path: Path) -> None:
     pytest.importorskip("anello._engine", reason="the compiled engine is not built")
@@ -145,7 +145,8 @@ def test_ctrl_c_while_a_run_is_made_ready(module: str, tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    "module", ["anello.led_source", "anello.config", "pydantic", "numpy", "anello.rich.chain", "anello._engine"]
+    "module",
+    ["anello.run.led_source", "anello.configuration.load", "pydantic", "numpy", "anello.rich.chain", "anello._engine"],
 )
 def test_ctrl_c_while_front_ends_are_made_ready(module: str, tmp_path: Path) -> None:
     given = ["source", "--led", CONFIG, *SHORT, "--set", "source.ports=[40001,40002,40003,40004]", "--truth",
@@ -186,19 +187,19 @@ def test_ctrl_c_that_cannot_be_raised_comes_again(tmp_path: Path) -> None:
 class Thing: pass
 import weakref, anello.interruption
 def dies(_): signal.raise_signal(signal.SIGINT)
-def raise_and_lose(raise_from_now_on=anello.interruption.raise_from_now_on):
+def raise_and_lose(raise_from_now_on=anello.system.interruption.raise_from_now_on):
     raise_from_now_on()
     thing = Thing()
     lost = weakref.ref(thing, dies)
     del thing
-anello.interruption.raise_from_now_on = raise_and_lose
+anello.system.interruption.raise_from_now_on = raise_and_lose
 """
     assert ended(start("doctor", then=once), tmp_path) == (130, "")
 
 
 def test_the_second_ctrl_c_ends_what_is_made_ready_at_once(tmp_path: Path) -> None:
     given = ["run", CONFIG, "--report-dir", str(tmp_path / "report"), *SHORT]
-    twice = WHEN_LOADED.format(module="anello.run") + WHEN_LOADED.format(module="numpy")
+    twice = WHEN_LOADED.format(module="anello.run.run") + WHEN_LOADED.format(module="numpy")
     assert ended(start(*given, then=twice), tmp_path)[0] == 130
     assert not (tmp_path / "report").exists()
 

@@ -15,7 +15,7 @@ from stalls import front_ends_stood_still, machine_stood_still
 from test_run import start
 from test_run_front_ends import child_of, end_of, wait_for_events
 
-from anello.counter_pages import look_at
+from anello.counters.pages import look_at
 
 pytest.importorskip("anello._engine", reason="the compiled engine is not built")
 pytestmark = pytest.mark.process

@@ -15,16 +15,16 @@ from stalls import PATIENCE_MS
 
 pytest.importorskip("anello._engine", reason="the compiled engine is not built")
 
-from anello.camera.config import CameraConfig
-from anello.camera.ledger import build_camera_ledger
-from anello.chain_of import chain_of
-from anello.config import load
-from anello.control.live import view_of
+from anello.account.ledger import TAKEN_FOR_STRANGERS, Ledger
+from anello.account.verdict import Word
+from anello.camera.account.ledger import build_camera_ledger
+from anello.camera.configuration.config import CameraConfig
+from anello.configuration.load import load
+from anello.counters.live import view_of
 from anello.errors import ConfigError
-from anello.ledger import TAKEN_FOR_STRANGERS, Ledger
+from anello.rich.account.ledger import build_ledger
 from anello.rich.engine import engine as rich_engine
-from anello.rich.ledger import build_ledger
-from anello.verdict import Word
+from anello.run.chain_of import chain_of
 
 RICH = ["run.duration_s=0", "source.n_bursts=2", "source.burst_ms=400", "source.gap_ms=50", "source.rate_hz=20000",
         "source.simulation.n_pool_events=200", f"build.timeout_ms={PATIENCE_MS}"]  # fmt: skip

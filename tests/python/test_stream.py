@@ -23,7 +23,7 @@ from opened import opened
 
 from anello import stream
 from anello.errors import ConfigError
-from anello.exchange.keys import make as make_keys
+from anello.system.secret_keys import make as make_keys
 
 _engine = pytest.importorskip("anello._engine", reason="the compiled engine is not built")
 

@@ -15,8 +15,8 @@ from stalls import PATIENCE_MS
 from test_run import ROOT, SHORT, start
 
 from anello.errors import ConfigError
-from anello.exit_codes import LOST
 from anello.subscribe import ENTRY, HEADER, MAGIC, RecordError, parse, subscribe
+from anello.system.exit_codes import LOST
 
 
 def made(**header: Any) -> bytes:

@@ -12,15 +12,16 @@ import pytest
 import synthetic
 from rich.console import Console
 
-from anello import exit_codes, report
-from anello.control.live import LIVE, SILENT, Board
+from anello.account.ledger import Ledger, Loss, Row
+from anello.account.record import Record
+from anello.account.verdict import Flaw, Word, incomplete_flaws, judged
 from anello.control.sight import silent_boards
-from anello.ledger import Ledger, Loss, Row
-from anello.record import Record
-from anello.rich.losses import less_effort, of_same_time
-from anello.rich.record import RichRecord
-from anello.rich.summary import rates
-from anello.verdict import Flaw, Word, incomplete_flaws, judged
+from anello.counters.live import LIVE, SILENT, Board
+from anello.report import report
+from anello.rich.account.losses import less_effort, of_same_time
+from anello.rich.account.record import RichRecord
+from anello.rich.report.summary import rates
+from anello.system import exit_codes
 
 WHOLE = "good: all data was delivered"
 BALANCED = Ledger((Row("packets", "made", 1, (("placed", 1),)),))

@@ -16,8 +16,8 @@ from typer.testing import CliRunner
 from anello import cli
 from anello.engine import _engine
 from anello.errors import ConfigError
-from anello.exit_codes import BAD_NEWS
-from anello.output import console
+from anello.system.exit_codes import BAD_NEWS
+from anello.system.output import console
 from anello.virtual_farm import books, command, swarm, timeline
 
 ROOT = Path(__file__).parents[2]

@@ -6,20 +6,20 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any, Self
 
-from anello.config_text import as_plain_toml
+from anello.configuration.origin import node_page
+from anello.configuration.text import as_plain_toml
 from anello.control.agent.messages import FROM_AGENTS, NodeOrder, NodeTold
 from anello.control.agent.roll import Agent, Roll
 from anello.control.elsewhere import FarmOrder
-from anello.control.operator import Member
-from anello.control.page_copy import PageCopy, copy_of
+from anello.counters.farm_copy import Member
+from anello.counters.page_copy import PageCopy, copy_of
 from anello.errors import ConfigError
-from anello.exchange.config import ExchangeConfig
-from anello.exchange.group import own_version
-from anello.exchange.keys import Keys
-from anello.exchange.messages import Message
-from anello.exchange.rendezvous import Pace
-from anello.exchange.server import Server
-from anello.origin import node_page
+from anello.exchange.configuration.config import ExchangeConfig
+from anello.exchange.rendezvous.group import own_version
+from anello.exchange.rendezvous.messages import Message
+from anello.exchange.rendezvous.protocol import Pace
+from anello.exchange.rendezvous.server import Server
+from anello.system.secret_keys import Keys
 
 BESIDE = ":"  # between an agent's name and that of a page on its machine
 

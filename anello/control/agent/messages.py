@@ -6,9 +6,9 @@ from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
 from typing import Any, Self
 
-from anello.exchange.messages import Message
-from anello.machines import is_machine
-from anello.notices import printable
+from anello.account.notices import printable
+from anello.exchange.rendezvous.messages import Message
+from anello.system.machines import is_machine
 
 FROM_AGENTS = frozenset({"hello", "alive", "told", "leave"})
 TO_AGENTS = frozenset({"welcome", "refused", "who", "alive", "start", "end", "ended"})

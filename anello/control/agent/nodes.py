@@ -15,7 +15,7 @@ from pathlib import Path
 
 from anello.catalogue.process import Process
 from anello.control.agent.messages import MOST_NODES, NodeOrder, NodeTold
-from anello.exit_codes import INTERRUPTED, OF_A_RUN
+from anello.system.exit_codes import INTERRUPTED, OF_A_RUN
 
 IN_ORDER = (*OF_A_RUN, INTERRUPTED)  # exit codes that tell of the run, not of a node's end
 LAST_WORDS = 4000  # bytes of its console that are looked at for a cause

@@ -1,13 +1,13 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Which agents are there, and what they have last told: a Meeting (anello.exchange.server), without sockets."""
+"""Which agents are there, and what each of them has reported last: a Meeting of the server, without sockets."""
 
 from collections import Counter
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 
 from anello.control.agent.messages import AgentHello, NodeTold, nodes_of, pages_of
-from anello.exchange.messages import Message, Outgoing
-from anello.exchange.rendezvous import PAUSE_HEARTBEATS, Pace
+from anello.exchange.rendezvous.messages import Message, Outgoing
+from anello.exchange.rendezvous.protocol import PAUSE_HEARTBEATS, Pace
 
 MOST_AGENTS = 1024
 

@@ -7,18 +7,18 @@ import time
 from collections.abc import Callable
 from contextlib import suppress
 
+from anello.configuration.origin import node_page
 from anello.control.agent.messages import TO_AGENTS, AgentHello, NodeOrder, NodeTold, told
 from anello.control.agent.nodes import Nodes, Place
-from anello.control.page_copy import copy_of
+from anello.counters.page_copy import copy_of
 from anello.errors import ConfigError, EngineMissingError
-from anello.exchange.connection import Connection
-from anello.exchange.group import own_version
-from anello.exchange.keys import Keys
-from anello.exchange.messages import Message
-from anello.exchange.rendezvous import Pace
-from anello.interruption import Interruption
-from anello.machines import HERE, is_machine
-from anello.origin import node_page
+from anello.exchange.rendezvous.connection import Connection
+from anello.exchange.rendezvous.group import own_version
+from anello.exchange.rendezvous.messages import Message
+from anello.exchange.rendezvous.protocol import Pace
+from anello.system.interruption import Interruption
+from anello.system.machines import HERE, is_machine
+from anello.system.secret_keys import Keys
 
 TELL_S = 0.5
 LOOK_S = 0.05

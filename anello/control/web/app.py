@@ -12,15 +12,15 @@ from fastapi.security import HTTPBearer
 from starlette.exceptions import HTTPException
 from starlette.requests import Request
 
-from anello.catalogue.connected import CatalogueError
+from anello.catalogue.tables.connected import CatalogueError
+from anello.control.access.access import Access
+from anello.control.access.tokens import Tokens
 from anello.control.operator import NotDoneError, Operator
 from anello.control.sight import Sight
 from anello.control.states import WrongStateError
 from anello.control.web import looking, metrics, orders, page
-from anello.control.web.access import Access
 from anello.control.web.memory import Memory, NotThereError
 from anello.control.web.served import Served, TooManyError
-from anello.control.web.tokens import Tokens
 from anello.errors import ConfigError, InputError
 
 ABOUT = "Runs of Anello: state and orders, counters, history, catalogue, alarms, log. The page uses nothing else."

@@ -13,21 +13,21 @@ from fastapi.responses import Response
 from prometheus_client.metrics_core import Metric
 from prometheus_client.registry import Collector
 
-from anello import counter_pages
 from anello.catalogue.catalogue import Catalogue, of_runs_in
-from anello.catalogue.connected import CatalogueError
 from anello.catalogue.end import RunState
-from anello.control.live import PlainView, View, view_of_text
+from anello.catalogue.tables.connected import CatalogueError
+from anello.control.access.access import Access
+from anello.control.access.tickets import Tickets
+from anello.control.access.tokens import Tokens
 from anello.control.operator import Status
-from anello.control.page_copy import PageCopy, copy_of
 from anello.control.sight import Sight
 from anello.control.states import State
 from anello.control.web import metrics
-from anello.control.web.access import Access
 from anello.control.web.page import healthz
-from anello.control.web.tickets import Tickets
-from anello.control.web.tokens import Tokens
-from anello.counter_pages import Header
+from anello.counters import pages as counter_pages
+from anello.counters.live import PlainView, View, view_of_text
+from anello.counters.page_copy import PageCopy, copy_of
+from anello.counters.pages import Header
 from anello.errors import ConfigError
 
 PREFIX, NODE = "anello.", "anello.node."  # of the pages' names

@@ -10,12 +10,12 @@ from fastapi import Path as InPath
 from fastapi.responses import FileResponse, HTMLResponse
 from sse_starlette import EventSourceResponse
 
-from anello.control.figures import FIGURES
+from anello.configuration.alarm_figures import FIGURES
 from anello.control.web import messages, schema
 from anello.control.web.memory import NotThereError, Wanted
 from anello.control.web.served import Served, TooManyError, served_by
 from anello.control.web.stream import MAX_VIEWERS
-from anello.report_files import with_library
+from anello.report.files import with_library
 
 router = APIRouter(tags=["look"])
 

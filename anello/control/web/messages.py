@@ -8,12 +8,12 @@ from typing import Any
 import numpy as np
 
 from anello.control.balance import Balance
-from anello.control.farm_copy import Seen
-from anello.control.live import STATES, Board, Stage
 from anello.control.operator import Status
 from anello.control.sight import Look
 from anello.control.states import possible
-from anello.counter_pages import Buffers
+from anello.counters.farm_copy import Seen
+from anello.counters.live import STATES, Board, Stage
+from anello.counters.pages import Buffers
 
 BINS_PER_DECADE = 12
 MOST_ROWS = 12  # of the ledger: those that are off, then those with most on the way

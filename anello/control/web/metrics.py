@@ -18,12 +18,12 @@ from prometheus_client.metrics_core import (
 from prometheus_client.process_collector import ProcessCollector
 from prometheus_client.registry import Collector
 
-from anello.control.live import LIVE, SILENT
-from anello.control.page_copy import PageCopy
+from anello.account.verdict import Word
 from anello.control.sight import Look
 from anello.control.states import State
 from anello.control.web.served import Served, served_by
-from anello.verdict import Word
+from anello.counters.live import LIVE, SILENT
+from anello.counters.page_copy import PageCopy
 
 router = APIRouter(tags=["metrics"])
 LIMIT_S = 1e-3
@@ -79,7 +79,7 @@ def _of_control(look: Look) -> Iterator[Metric]:
 
 
 def of_software() -> Metric:
-    from anello import origin
+    from anello.configuration import origin
 
     return _info("anello_build", "the software", {"version": origin.version(), "commit": origin.commit()})
 

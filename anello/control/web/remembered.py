@@ -7,8 +7,8 @@ from functools import wraps
 from typing import ParamSpec, TypeVar
 
 from anello.catalogue.catalogue import Catalogue
-from anello.catalogue.connected import NoSuchError
-from anello.catalogue.runs import Filter
+from anello.catalogue.tables.connected import NoSuchError
+from anello.catalogue.tables.runs import Filter
 from anello.control.web.memory import NotThereError, Row, Wanted
 
 P = ParamSpec("P")

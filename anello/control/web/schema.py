@@ -9,8 +9,8 @@ from typing import Any
 from annotated_types import BaseMetadata
 from pydantic import BaseModel
 
-from anello.config import Config, load
-from anello.config_base import fields_by_key, section_of
+from anello.configuration.base import fields_by_key, section_of
+from anello.configuration.load import Config, load
 from anello.control.operator import Status
 from anello.errors import ConfigError
 

@@ -8,12 +8,12 @@ from typing import Any, cast
 
 from starlette.requests import Request
 
+from anello.control.access.tickets import Tickets
 from anello.control.operator import Operator
 from anello.control.sight import Look, Sight
 from anello.control.web import messages
 from anello.control.web.memory import Memory
 from anello.control.web.stream import Stream
-from anello.control.web.tickets import Tickets
 
 MOST_ORDERS = 4  # at a time: they wait for each other, and must not keep all threads from those who only look
 

@@ -18,10 +18,10 @@ from dataclasses import asdict
 from pathlib import Path
 from typing import Any, cast
 
-from anello.notices import Line
+from anello.account.notices import Line
 
+from ..configuration.sections import CameraSendSection
 from ..engine import Node
-from ..sections import CameraSendSection
 from . import r1v1
 from .r1_writer import Counts, Order
 

@@ -13,12 +13,13 @@ from rich.console import Console
 
 pytest.importorskip("anello._engine", reason="the compiled engine is not built")
 
-from anello import report, run
 from anello.camera import chain as camera_chain
-from anello.camera.record import CameraRecord
-from anello.chain_of import chain_of
-from anello.config import load
+from anello.camera.account.record import CameraRecord
+from anello.configuration.load import load
 from anello.errors import ConfigError
+from anello.report import report
+from anello.run import run
+from anello.run.chain_of import chain_of
 
 
 class PretendedEngine(SimpleNamespace):

@@ -535,7 +535,7 @@ def flatfielded(number: int, n_samples: int) -> CameraEvent:
 
 
 def test_photo_electrons_need_a_flat_field() -> None:
-    from anello.config import load
+    from anello.configuration.load import load
 
     with pytest.raises(ConfigError, match="r1_pe_per_count: must be 0 without the factors"):
         load(

@@ -11,7 +11,7 @@ from stalls import PATIENCE_MS
 
 from anello.camera import events as camera_events
 from anello.camera.feed import CameraFeed
-from anello.config import load
+from anello.configuration.load import load
 from anello.errors import ConfigError
 from anello.exchange.feed import Place
 

@@ -4,9 +4,9 @@
 import camera_synthetic as synthetic
 import pytest
 
-from anello.camera.ledger import MAX_SHOWN_BOARDS, build_camera_ledger
-from anello.ledger import Ledger, Row
-from anello.record import CounterDict
+from anello.account.ledger import Ledger, Row
+from anello.account.record import CounterDict
+from anello.camera.account.ledger import MAX_SHOWN_BOARDS, build_camera_ledger
 
 
 @pytest.fixture

@@ -27,7 +27,7 @@ from anello.camera.cta import cameras, r1v1
 from anello.camera.cta.r1_files import R1Files
 from anello.camera.cta.r1_writer import RETRY_S, FileWriter
 from anello.camera.event import BOARD_HEADER, CameraEvent
-from anello.config import load
+from anello.configuration.load import load
 from anello.errors import ConfigError, InputError
 
 pytest.importorskip("anello._engine", reason="the compiled engine is not built")

@@ -13,14 +13,15 @@ import numpy as np
 import pytest
 from rich.console import Console
 
-from anello import display, report
-from anello.camera import figures as camera_figures
-from anello.camera.losses import flaws_by_now
-from anello.camera.progress import CameraMeter
-from anello.camera.record import N_IMAGES_OF_A_KIND, CameraKeeper, CameraRecord
+from anello.account.verdict import as_it_stands
+from anello.camera.account.losses import flaws_by_now
+from anello.camera.account.record import N_IMAGES_OF_A_KIND, CameraKeeper, CameraRecord
+from anello.camera.report import figures as camera_figures
+from anello.camera.report.progress import CameraMeter
 from anello.registry import presentation_of
-from anello.report_html import page
-from anello.verdict import as_it_stands
+from anello.report import report
+from anello.report.html import page
+from anello.run import display
 
 
 @pytest.fixture(scope="module")

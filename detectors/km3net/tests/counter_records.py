@@ -4,8 +4,8 @@
 from collections.abc import Iterator
 from typing import Any
 
-from anello.config import load
-from anello.km3net.record import Km3netRecord
+from anello.configuration.load import load
+from anello.km3net.account.record import Km3netRecord
 
 SOURCE = ("source::GeneratorCounter", "source::SourceCounter")
 NODE = ("receive::PortCounter", "wire::Verdict", "km3net::DomCounter", "km3net::SliceCounter", "km3net::TriggerCounter",

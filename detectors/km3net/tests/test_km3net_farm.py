@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 from stalls import PATIENCE_MS
 
-from anello.config import load
+from anello.configuration.load import load
 from anello.errors import ConfigError
 from anello.exchange.feed import Place
 from anello.km3net.feed import Km3netFeed

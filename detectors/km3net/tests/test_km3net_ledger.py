@@ -6,10 +6,10 @@ from typing import Any
 
 import pytest
 
-from anello.config import load
-from anello.control.live import LIVE, SILENT, view_of
-from anello.km3net.ledger import FATES, build_ledger, flaws
-from anello.ledger import TAKEN_FOR_STRANGERS, Ledger
+from anello.account.ledger import TAKEN_FOR_STRANGERS, Ledger
+from anello.configuration.load import load
+from anello.counters.live import LIVE, SILENT, view_of
+from anello.km3net.account.ledger import FATES, build_ledger, flaws
 
 LATE, DUPLICATE = (list(FATES).index(name) + 1 for name in ("late", "duplicate"))
 SLICE = 5

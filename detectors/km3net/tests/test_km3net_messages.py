@@ -12,7 +12,7 @@ import numpy as np
 import of_others
 import pytest
 
-from anello import exit_codes
+from anello.system import exit_codes
 
 pytest.importorskip("anello._engine.km3net", reason="this engine has no KM3NeT")
 daq = of_others.package("km3pipe.io.daq")

@@ -9,7 +9,7 @@ import pytest
 from detector_data import CLB, DetectorData
 from stalls import PATIENCE_MS
 
-from anello.exit_codes import INCOMPLETE, LOST
+from anello.system.exit_codes import INCOMPLETE, LOST
 
 pytest.importorskip("anello._engine", reason="the compiled engine is not built")
 pytest.importorskip("anello._engine.km3net", reason="this engine has no KM3NeT")

@@ -3,11 +3,11 @@
 
 import numpy as np
 
-from anello.config import load
-from anello.events_csv import HitEvents
-from anello.rich.config import RichConfig
-from anello.rich.file_times import hit_times_fine
-from anello.rich.simulation import FINE_TIME_NS
+from anello.configuration.load import load
+from anello.rich.analysis.events_csv import HitEvents
+from anello.rich.analysis.file_times import hit_times_fine
+from anello.rich.analysis.simulation import FINE_TIME_NS
+from anello.rich.configuration.config import RichConfig
 
 
 def events(in_time: list[list[int]]) -> HitEvents:

@@ -9,7 +9,7 @@ import pytest
 pytest.importorskip("anello._engine", reason="the compiled engine is not built")
 
 from anello.errors import ConfigError, InputError
-from anello.rich.cli import rings
+from anello.rich.commands.cli import rings
 
 
 def ring(event: int, n_hits: int, time_ns: float = 0) -> list[str]:

@@ -13,8 +13,8 @@ from test_run import ROOT, run
 
 import anello
 from anello.errors import ConfigError
-from anello.exit_codes import LOST
 from anello.rich.python_trigger import DEFAULT_PRIMITIVE, NO_PRIMITIVE, PythonTrigger, as_columns, load
+from anello.system.exit_codes import LOST
 
 EXAMPLE = ROOT / "examples/python_trigger.py"
 
@@ -190,7 +190,7 @@ def test_faults_of_the_function_are_counted_and_told(tmp_path: Path) -> None:
 
 @pytest.mark.usefixtures("engine")
 def test_a_node_dropped_while_running_ends(engine: Any) -> None:
-    from anello.config import load as load_config
+    from anello.configuration.load import load as load_config
 
     values = load_config(None).flat() | {"trigger.python": "f", "trigger.python_function": PythonTrigger(id, "f")}
     node = engine.rich.Node(values)

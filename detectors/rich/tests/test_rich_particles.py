@@ -8,8 +8,8 @@ import numpy as np
 import pytest
 
 import anello.rich
-from anello import physics
-from anello.rich.particles import ELECTRON_RING_RADIUS_MM
+from anello.rich.analysis import physics
+from anello.rich.analysis.particles import ELECTRON_RING_RADIUS_MM
 
 
 @pytest.fixture(autouse=True)

@@ -11,9 +11,10 @@ from detector_data import RUN_8548, DetectorData
 from typer.testing import CliRunner
 
 import anello.rich
-from anello import events_csv, physics, plot
 from anello.cli import app
-from anello.rich.simulation import SimulatedEvents
+from anello.report import plot
+from anello.rich.analysis import events_csv, physics
+from anello.rich.analysis.simulation import SimulatedEvents
 
 X, Y, OFFSET = np.zeros(3, np.float32), np.zeros(3, np.float32), np.array([0, 1, 3], np.uint32)
 

@@ -14,7 +14,7 @@ from anello.errors import ConfigError
 pytest.importorskip("anello._engine", reason="the compiled engine is not built")
 
 from anello.rich import tune
-from anello.rich.tuning import TUNED, sample
+from anello.rich.commands.tuning import TUNED, sample
 
 FEW = 1500
 BAD = {"multiring.ring_prior": 45.0, "multiring.min_own_hits": 9.0}

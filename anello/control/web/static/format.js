@@ -32,6 +32,6 @@ export const clock = (ns) => (ns ? new Date(ns / 1e6).toLocaleTimeString("en-GB"
 export const moment = (ns) => (ns ? new Date(ns / 1e6).toLocaleString("sv-SE", { ...CLOCK, year: "numeric", month: "2-digit", day: "2-digit" }) : "–");
 export const percent = (share) => (share === null || share === undefined ? "–" : `${(100 * share).toFixed(share > 0.1 || share === 0 ? 0 : 1)} %`);
 
-// good, amber or bad, for the word of a run's verdict; anello/verdict.py has the words.
+// good, amber or bad, for the word of a run's verdict; anello/account/verdict.py has the words.
 const WORTH = { good: "good", "good, with the faults that were asked for": "good", degraded: "amber" };
 export const worth = (word) => WORTH[word] ?? "bad";

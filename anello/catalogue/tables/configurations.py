@@ -1,0 +1,47 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Configurations that runs had: each once, by the digest of its values."""
+
+import json
+import sqlite3
+
+from anello.catalogue.tables.connected import Connected, NoSuchError, Row
+from anello.configuration.origin import Origin
+
+
+class Configurations(Connected):
+    def configuration(self, digest: str) -> Row:
+        """digest, chain, values (by dotted key), toml, parent (the digest that the chain had before), author, at_ns.
+        The first letters of a digest are enough where no other one has them. Raises NoSuchError."""
+        found = self._rows("SELECT * FROM config WHERE substr(digest, 1, length(?1)) = ?1 ORDER BY digest", digest)
+        if len(found) != 1 and digest not in (row["digest"] for row in found):
+            known = f"these begin so: {', '.join(row['digest'] for row in found[:5])}" if found else "none begins so"
+            raise NoSuchError(f"there is no configuration {digest!r} in {self.path}: {known}")
+        return found[0] | {"values": json.loads(found[0]["values"])}
+
+    def configurations(self, chain: str | None = None) -> list[Row]:
+        """Newest first: digest, chain, name, parent, author, at_ns; how many runs had it, first_run and last_run: their
+        numbers, None where none had."""
+        where, values = ("WHERE config.chain = ?", (chain,)) if chain else ("", ())
+        return self._rows(
+            "SELECT digest, config.chain, json_extract(\"values\", '$.\"run.name\"') AS name, parent, author, at_ns,"
+            " count(number) AS runs, min(number) AS first_run, max(number) AS last_run"
+            f" FROM config LEFT JOIN run ON config = digest {where} GROUP BY digest ORDER BY at_ns DESC, digest",
+            *values,
+        )  # fmt: skip
+
+    def add_configuration(self, origin: Origin) -> str:
+        """One that was saved, but not run yet. Its digest. Raises CatalogueError."""
+        with self._writing() as database:
+            keep_configuration(database, origin)
+        return origin.config_digest
+
+
+def keep_configuration(database: sqlite3.Connection, origin: Origin) -> None:
+    """Inside a transaction."""
+    last = database.execute("SELECT config FROM run WHERE chain = ? ORDER BY number DESC LIMIT 1", (origin.chain,))
+    parent = last.fetchone()
+    database.execute(
+        "INSERT OR IGNORE INTO config VALUES (?, ?, ?, ?, ?, ?, ?)",
+        (origin.config_digest, origin.chain, json.dumps(dict(origin.values), sort_keys=True), origin.configuration,
+         parent and parent[0], origin.user, origin.started_ns),
+    )  # fmt: skip

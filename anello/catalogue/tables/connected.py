@@ -1,0 +1,153 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The connection to a catalogue's file. Several processes have one each, and several threads may share one."""
+
+import os
+import sqlite3
+import threading
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
+from pathlib import Path
+from typing import Any, Self
+
+from anello.catalogue.tables.schema import check, migrate
+from anello.system.run_directory import private
+
+FILE = "catalogue.sqlite"
+IN_MEMORY = ":memory:"  # as sqlite calls a database without a file
+BUSY_S = 5.0  # how long another process's transaction is waited for
+RETRY_S = 0.01
+
+Row = dict[str, Any]
+
+
+class CatalogueError(RuntimeError):
+    """The catalogue cannot be used: what happened, why, what to do."""
+
+    exit_code = 1
+
+
+class NoSuchError(CatalogueError):
+    """No such run, alarm or configuration."""
+
+
+def printable(text: str) -> str:
+    """What can be stored: names of files and arguments may have bytes that are no text."""
+    return text.encode("utf-8", "backslashreplace").decode()
+
+
+class Connected:
+    """Opened, and made where there is none. Not to be carried over a fork. Nobody else in this process may open the
+    file by other means: closing it would give up SQLite's locks."""
+
+    def __init__(self, path: Path, *, busy_s: float = BUSY_S, read_only: bool = False) -> None:
+        """busy_s: the longest wait for another process. read_only: for a file that this user may not write. Raises
+        CatalogueError."""
+        self.path, self._lock = path, threading.RLock()
+        with self._in_words():
+            if not read_only:
+                path.parent.mkdir(parents=True, exist_ok=True)
+            self._database = (_opened_to_read if read_only else _opened)(path, busy_s)
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
+    def close(self) -> None:
+        with self._lock, suppress(sqlite3.Error):
+            self._database.close()
+
+    def wait_at_most(self, busy_s: float) -> None:
+        """From now on, for another process."""
+        with self._lock, self._in_words():
+            self._database.execute(f"PRAGMA busy_timeout = {int(busy_s * 1e3)}")
+
+    @contextmanager
+    def _writing(self, *, lasting: bool = False) -> Iterator[sqlite3.Connection]:
+        """A transaction. lasting: it is on the disk before this returns, for what must survive a loss of power, too."""
+        with self._lock, self._in_words():
+            self._database.execute(f"PRAGMA synchronous = {'FULL' if lasting else 'NORMAL'}")
+            self._database.execute("BEGIN IMMEDIATE")
+            try:
+                yield self._database
+                self._database.execute("COMMIT")
+            except BaseException:
+                with suppress(sqlite3.Error):  # SQLite has done so by itself where the disk is full
+                    self._database.execute("ROLLBACK")
+                raise
+
+    def _rows(self, query: str, *values: Any) -> list[Row]:
+        with self._lock, self._in_words():
+            return [dict(row) for row in self._database.execute(query, values)]
+
+    @contextmanager
+    def _in_words(self) -> Iterator[None]:
+        try:
+            yield
+        except (sqlite3.Error, OSError, ValueError, OverflowError) as error:
+            raise CatalogueError(f"the catalogue {self.path} cannot be used: {error}. {_remedy(error)}") from error
+
+
+def _remedy(error: Exception) -> str:
+    words = str(error)
+    for part, remedy in (
+        ("locked", "Another program holds it: end that one"),
+        ("readonly", "Let its folder and file be written, or choose another run.directory"),
+        ("full", "Make room on its disk"),
+        ("version", "Use the newer program"),
+        ("not a database", "Move it away: the next run makes a new one"),
+        ("malformed", f"Move it away, and save what can be read: sqlite3 {FILE} .recover"),
+    ):
+        if part in words:
+            return remedy
+    return "Check that run.directory is a folder that can be written"
+
+
+def _opened(path: Path, busy_s: float) -> sqlite3.Connection:
+    """Raises sqlite3.Error. Changing to write-ahead mode does not wait for others by itself, so that it is tried."""
+    if str(path) != IN_MEMORY:
+        with suppress(OSError):  # which sqlite tells in its own words; its other files get this one's mode
+            os.close(private(str(path), os.O_CREAT | os.O_RDWR | os.O_CLOEXEC))
+    database = sqlite3.connect(path, timeout=busy_s, isolation_level=None, check_same_thread=False)
+    try:
+        database.row_factory = sqlite3.Row
+        _in_write_ahead_mode(database, time.monotonic() + busy_s)
+        database.execute("PRAGMA foreign_keys = ON")
+        migrate(database)
+    except BaseException:
+        database.close()
+        raise
+    return database
+
+
+def _opened_to_read(path: Path, busy_s: float) -> sqlite3.Connection:
+    """Raises sqlite3.Error. Where no file can be made beside it, nobody can be writing either (immutable)."""
+    for how in ("mode=ro", "immutable=1"):
+        database = sqlite3.connect(f"{path.resolve().as_uri()}?{how}", uri=True, timeout=busy_s, isolation_level=None,
+                                   check_same_thread=False)  # fmt: skip
+        try:
+            database.row_factory = sqlite3.Row
+            check(database)
+        except sqlite3.OperationalError:
+            database.close()
+            if how == "immutable=1":
+                raise
+        except BaseException:
+            database.close()
+            raise
+        else:
+            return database
+    raise AssertionError
+
+
+def _in_write_ahead_mode(database: sqlite3.Connection, until_s: float) -> None:
+    while True:
+        try:
+            database.execute("PRAGMA journal_mode = WAL")
+            return
+        except sqlite3.OperationalError as error:
+            if "locked" not in str(error) or time.monotonic() > until_s:
+                raise
+            time.sleep(RETRY_S)

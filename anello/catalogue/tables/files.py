@@ -1,0 +1,74 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The files of a run, with size and checksum."""
+
+import hashlib
+from collections.abc import Callable, Iterator
+from contextlib import suppress
+from pathlib import Path
+
+from anello.catalogue.tables.connected import FILE, printable
+from anello.catalogue.tables.runs import Runs
+
+PIECE_BYTES = 1 << 20
+
+
+class Files(Runs):
+    def add_files(self, number: int, directory: Path) -> None:
+        """Of a run that is over: all below its directory, with their sizes. Raises CatalogueError."""
+        with self._in_words():
+            found = list(_regular_below(directory))
+        with self._writing() as database:
+            database.executemany(
+                "INSERT OR REPLACE INTO file VALUES (?, ?, ?, NULL, ?)",
+                [(number, _name(path, directory), size, changed_ns) for path, size, changed_ns in found],
+            )
+
+    def add_checksums(self, number: int | None = None, is_over: Callable[[], bool] = lambda: False) -> None:
+        """Of the files that have none, of this run or of all, the newest first: about a second per GB. Whatever
+        interrupts it, what it has is kept, and the next one makes the rest. A file that is gone, or is not as it was
+        then, gets none. is_over: asked all the time. Raises CatalogueError."""
+        runs = self._rows(
+            "SELECT DISTINCT number, directory FROM run JOIN file ON run = number WHERE sha256 IS NULL"
+            " AND number = ifnull(?, number) ORDER BY number DESC", number,
+        )  # fmt: skip
+        for run in runs:
+            self._add_checksums_of(run["number"], Path(run["directory"]), is_over)
+
+    def _add_checksums_of(self, number: int, directory: Path, is_over: Callable[[], bool]) -> None:
+        missing = self._rows("SELECT path, bytes, closed_ns FROM file WHERE run = ? AND sha256 IS NULL", number)
+        with self._in_words():
+            there = {(_name(path, directory), size, at): path for path, size, at in _regular_below(directory)}
+        for row in missing:
+            path = there.get((row["path"], row["bytes"], row["closed_ns"]))
+            with suppress(OSError):
+                if path and (sha256 := _sha256(path, is_over)):
+                    self._set_checksum(number, row["path"], sha256)
+
+    def _set_checksum(self, number: int, path: str, sha256: str) -> None:
+        with self._writing() as database:
+            database.execute("UPDATE file SET sha256 = ? WHERE run = ? AND path = ?", (sha256, number, path))
+
+
+def _name(path: Path, directory: Path) -> str:
+    return printable(str(path.relative_to(directory)))
+
+
+def _regular_below(directory: Path) -> Iterator[tuple[Path, int, int]]:
+    """(file, bytes, time of its last change in ns). No links, and not the catalogue: to open and close it here would
+    give up SQLite's locks."""
+    for path in sorted(directory.rglob("*")):
+        with suppress(OSError):
+            if path.is_file() and not path.is_symlink() and not path.name.startswith(FILE):
+                status = path.stat()
+                yield path, status.st_size, status.st_mtime_ns
+
+
+def _sha256(path: Path, is_over: Callable[[], bool]) -> str:
+    """Empty: there was no time."""
+    digest, buffer = hashlib.sha256(), bytearray(PIECE_BYTES)
+    with path.open("rb", buffering=0) as file:
+        while n := file.readinto(buffer):
+            digest.update(memoryview(buffer)[:n])
+            if is_over():
+                return ""
+    return digest.hexdigest()

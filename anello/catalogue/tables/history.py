@@ -1,0 +1,85 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Figures against time. What is older than a day is kept in bins of 10 s."""
+
+import math
+import sqlite3
+from collections.abc import Mapping
+from typing import Literal
+
+from anello.catalogue.tables.connected import Connected
+
+SECOND_NS = 1_000_000_000
+FINE_NS = 24 * 3600 * SECOND_NS  # as it came
+BIN_NS = 10 * SECOND_NS  # from then on
+AT_A_TIME_NS = 3600 * SECOND_NS  # thinned in one transaction
+BETWEEN_NS = 60 * SECOND_NS  # from one thinning to the next
+
+
+class History(Connected):
+    _next_thinning_ns = 0
+
+    def add_history(self, t_ns: int, run: int | None, figures: Mapping[str, float]) -> None:
+        """A sample of each figure at one moment (wall clock); what is not finite is left out. Meant for once a second,
+        by one program. run: the number of the run that it is of. Raises CatalogueError."""
+        finite = [(name, float(value)) for name, value in figures.items() if math.isfinite(value)]
+        with self._writing() as database:
+            database.executemany("INSERT OR IGNORE INTO metric(name) VALUES (?)", [(name,) for name, _ in finite])
+            database.executemany(
+                "INSERT OR REPLACE INTO history SELECT id, ?, ?, ?, ?, 1 FROM metric WHERE name = ?",
+                [(t_ns, run, value, value, name) for name, value in finite],
+            )
+        if t_ns >= self._next_thinning_ns:
+            self._next_thinning_ns = t_ns + BETWEEN_NS
+            self.thin(t_ns)
+
+    def history(
+        self, metric: str, from_ns: int, to_ns: int, step_s: float = 1.0, *, what: Literal["mean", "greatest"] = "mean"
+    ) -> list[tuple[int, float]]:
+        """(time, mean or greatest value) of a figure, from_ns <= time < to_ns, at most one for each step; a step begins
+        at a whole multiple of its length. Empty where nobody looked. Raises CatalogueError."""
+        step_ns = max(1, round(step_s * SECOND_NS))
+        reduced = "sum(value * n) / sum(n)" if what == "mean" else "max(greatest)"
+        rows = self._rows(
+            f"SELECT t_ns / ? * ? AS begin_ns, {reduced} AS reduced FROM history"
+            " WHERE metric = (SELECT id FROM metric WHERE name = ?) AND t_ns >= ? AND t_ns < ?"
+            " GROUP BY begin_ns ORDER BY begin_ns", step_ns, step_ns, metric, from_ns, to_ns,
+        )  # fmt: skip
+        return [(row["begin_ns"], row["reduced"]) for row in rows]
+
+    def metrics(self) -> list[str]:
+        """Figures that there is any history of. Raises CatalogueError."""
+        return [row["name"] for row in self._rows("SELECT name FROM metric ORDER BY name")]
+
+    def thin(self, now_ns: int) -> None:
+        """Some hours of what is older than a day, one after another. add_history does so by itself. Raises
+        CatalogueError."""
+        until_ns = (now_ns - FINE_NS) // BIN_NS * BIN_NS
+        with self._writing() as database:
+            begin_ns = _thinned_until(database)
+            end_ns = until_ns if begin_ns is None else min(until_ns, begin_ns + AT_A_TIME_NS)
+            if begin_ns is not None and end_ns > begin_ns:
+                _thin(database, begin_ns, end_ns)
+                database.execute("UPDATE thinned SET until_ns = ?", (end_ns,))
+
+
+def _thinned_until(database: sqlite3.Connection) -> int | None:
+    """A multiple of the bin; None: there is nothing yet."""
+    if row := database.execute("SELECT until_ns FROM thinned").fetchone():
+        return int(row[0])
+    (oldest,) = database.execute("SELECT min(t_ns) FROM history").fetchone()
+    if oldest is None:
+        return None
+    begin_ns = int(oldest) // BIN_NS * BIN_NS
+    database.execute("INSERT INTO thinned VALUES (?)", (begin_ns,))
+    return begin_ns
+
+
+def _thin(database: sqlite3.Connection, begin_ns: int, end_ns: int) -> None:
+    """Whole bins."""
+    where = "WHERE metric IN (SELECT id FROM metric) AND t_ns >= ? AND t_ns < ?"
+    bins = database.execute(
+        f"SELECT metric, t_ns / {BIN_NS} * {BIN_NS} AS begin_ns, max(run), sum(value * n) / sum(n), max(greatest),"
+        f" sum(n) FROM history {where} GROUP BY metric, begin_ns", (begin_ns, end_ns),
+    ).fetchall()  # fmt: skip
+    database.execute(f"DELETE FROM history {where}", (begin_ns, end_ns))
+    database.executemany("INSERT INTO history VALUES (?, ?, ?, ?, ?, ?)", [tuple(row) for row in bins])

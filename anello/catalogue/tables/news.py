@@ -1,0 +1,27 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What was added by anybody since the last look."""
+
+from anello.catalogue.tables.connected import Connected, Row
+
+KINDS = {"notice": "id", "log": "id", "alarm": "change"}  # table -> the column that rises
+MOST = 100  # of each kind in one look
+
+
+class News(Connected):
+    def news(self) -> dict[str, list[Row]]:
+        """notice, log, alarm -> rows that were added or, of alarms, changed since the last call, oldest first; at the
+        first call nothing. Raises CatalogueError."""
+        if self._told is None:
+            self._told = {kind: self._newest(kind) for kind in KINDS}
+        new = {kind: self._since(kind, last) for kind, last in self._told.items()}
+        self._told |= {kind: rows[-1][KINDS[kind]] for kind, rows in new.items() if rows}
+        return {kind: rows for kind, rows in new.items() if rows}
+
+    _told: dict[str, int] | None = None
+
+    def _newest(self, kind: str) -> int:
+        return int(self._rows(f"SELECT coalesce(max({KINDS[kind]}), 0) AS newest FROM {kind}")[0]["newest"])
+
+    def _since(self, kind: str, last: int) -> list[Row]:
+        column = KINDS[kind]
+        return self._rows(f"SELECT * FROM {kind} WHERE {column} > ? ORDER BY {column} LIMIT {MOST}", last)

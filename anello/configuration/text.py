@@ -1,0 +1,120 @@
+# SPDX-License-Identifier: Apache-2.0
+"""A configuration as text: TOML with every key explained, and the reference page."""
+
+import dataclasses
+import json
+import textwrap
+from collections.abc import Iterator
+
+from anello import registry
+from anello.configuration.base import Config, Scalar
+from anello.configuration.keys import Key, known_keys, sections
+
+LINE = 110
+
+
+def as_toml(config: Config) -> str:
+    """The effective values as a file that can be read back, each key with its meaning and bounds."""
+    values = config.as_given()
+    lines = ["# The effective configuration. Any key can be given as --set key=value, e.g. --set run.seed=7"]
+    for section, meaning in sections(config.chain).items():
+        lines += ["", f"# {meaning}", f"[{section}]"] if section else [""]
+        for key in _keys_of(section, config.chain).values():
+            lines += _toml_lines(key, values[key.name])
+    return "\n".join(lines) + "\n"
+
+
+def as_plain_toml(config: Config) -> str:
+    """The effective values alone, likewise."""
+    values, lines = config.as_given(), []
+    for section in sections(config.chain):
+        lines += ["", f"[{section}]"] if section else []
+        lines += [f"{_last(name)} = {_toml(value)}" for name, value in values.items() if _section(name) == section]
+    return "\n".join(lines) + "\n"
+
+
+def _toml_lines(key: Key, value: Scalar) -> Iterator[str]:
+    about = f"{key.description} {_sentence(key)}".strip()
+    yield from textwrap.wrap(about, LINE, initial_indent="# ", subsequent_indent="# ")
+    yield f"{_last(key.name)} = {_toml(value)}"
+
+
+def reference() -> str:
+    """docs/reference/configuration.md."""
+    lines = [
+        "# Configuration",
+        "",
+        "Every key of a configuration file (TOML), made from the engine's tables of keys and each `python_keys.py` by",
+        "`anello config reference`. Each can be given on the command line too: `--set receive.gro=false`; words",
+        "need no quotes there. `anello config show FILE` prints the effective values. Unknown keys are refused, and so",
+        "are those of the chains that are not chosen.",
+        "",
+        *_table([_row(key, {}) for key in _keys_of("", registry.default_chain()).values()]),
+    ]
+    meanings = {
+        section: meaning for chain in registry.names() for section, meaning in sections(chain).items() if section
+    }
+    for section, meaning in meanings.items():
+        lines += ["", f"## {section}", f"{meaning}{_only_in(section)}", "", *_table(_rows(section))]
+    return "\n".join(lines) + "\n"
+
+
+def _only_in(section: str) -> str:
+    having = [chain for chain in registry.names() if section in sections(chain)]
+    return "" if len(having) == len(registry.names()) else f" Chain {' and '.join(having)}."
+
+
+def _rows(section: str) -> list[str]:
+    """Each key once, with what differs from chain to chain."""
+    by_chain = {chain: _keys_of(section, chain) for chain in registry.names() if section in sections(chain)}
+    names = {name: None for keys in by_chain.values() for name in keys}
+    return [_row_of_chains({chain: keys[name] for chain, keys in by_chain.items() if name in keys}, len(by_chain))
+            for name in names]  # fmt: skip
+
+
+def _row_of_chains(by_chain: dict[str, Key], n_chains: int) -> str:
+    (_, key), *others = by_chain.items()
+    only = f" Chain {' and '.join(by_chain)}." if len(by_chain) < n_chains else ""
+    differing = {other: other_key for other, other_key in others if other_key != key}
+    return _row(dataclasses.replace(key, description=key.description + only), differing)
+
+
+def _table(rows: list[str]) -> list[str]:
+    return ["| key | value | default | meaning |", "|---|---|---|---|", *rows]
+
+
+def _row(key: Key, differing: dict[str, Key]) -> str:
+    """differing: the same key of other chains, where something of it is not the same."""
+    value = f"{key.kind}, {key.bounds}" if key.bounds else key.kind
+    default = f"`{_toml(key.default)}`"
+    meaning = key.description
+    for chain, other in differing.items():
+        if other.default != key.default:
+            default += f"; {chain}: `{_toml(other.default)}`"
+        if other.description != key.description:
+            meaning += f" Chain {chain}: {other.description}"
+    meaning = meaning.replace("|", "\\|")
+    return f"| `{_last(key.name)}` | {value} | {default} | {meaning} |"
+
+
+def _keys_of(section: str, chain: str) -> dict[str, Key]:
+    return {name: key for name, key in known_keys(chain).items() if _section(name) == section}
+
+
+def _sentence(key: Key) -> str:
+    if key.choices:
+        return f"One of: {', '.join(key.choices)}."
+    return f"[{key.bounds}]" if key.bounds else ""
+
+
+def _section(name: str) -> str:
+    return name.rpartition(".")[0]
+
+
+def _last(name: str) -> str:
+    return name.rpartition(".")[2]
+
+
+def _toml(value: Scalar) -> str:
+    """Numbers, texts, truth values and lists of them look the same in TOML and in JSON."""
+    return json.dumps(value, ensure_ascii=False)

@@ -1,0 +1,78 @@
+# SPDX-License-Identifier: Apache-2.0
+"""A counter page at one moment, as the control room needs it."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+import numpy as np
+from pydantic import ConfigDict, TypeAdapter
+
+from anello.account.ledger import Counters
+from anello.account.leg import slim
+from anello.counters import pages
+from anello.counters.pages import Buffers, Event, Header, Thread
+
+MOST_BYTES = 4 << 20  # of a page as JSON
+RUN, RECENT = "run", "10s"  # windows of the latency
+
+
+@dataclass(frozen=True)
+class PageCopy:
+    """latency: leg -> window -> as counter_pages.Page.latency."""
+
+    __pydantic_config__ = ConfigDict(ser_json_bytes="base64", val_json_bytes="base64")
+
+    name: str
+    header: Header
+    counters: Counters
+    latency: Mapping[str, Mapping[str, Mapping[str, Any]]] = field(default_factory=dict)
+    threads: Sequence[Thread] = ()
+    buffers: Sequence[Buffers] = ()
+    event: Event | None = None
+
+    def as_json(self) -> bytes:
+        """What from_json() reads, on another machine; histograms without empty bins beyond their ends."""
+        windows = {leg: {name: slim(one) for name, one in each.items()} for leg, each in self.latency.items()}
+        return KIND.dump_json(replace(self, latency=windows))
+
+    @classmethod
+    def from_json(cls, content: bytes) -> "PageCopy":
+        """Raises ValueError where it is no page: it may come from anywhere."""
+        if len(content) > MOST_BYTES:
+            raise ValueError(f"a page has at most {MOST_BYTES} bytes, and this one {len(content)}")
+        found = KIND.validate_json(content)
+        windows = {leg: {name: _window(one) for name, one in each.items()} for leg, each in found.latency.items()}
+        return replace(found, latency=windows)
+
+    def run_latency(self) -> dict[str, Mapping[str, Any]]:
+        """By leg, since the run began."""
+        return {leg: windows.get(RUN, {}) for leg, windows in self.latency.items()}
+
+    def recent(self, leg: str) -> Mapping[str, Any]:
+        """Of the last 10 s; empty where nothing ended in them."""
+        window = self.latency.get(leg, {}).get(RECENT, {})
+        return window if window.get("count") else {}
+
+
+KIND = TypeAdapter(PageCopy)
+
+
+def _window(values: Mapping[str, Any]) -> dict[str, Any]:
+    """Numbers, and histograms as numpy arrays. Raises ValueError."""
+    if not all(isinstance(value, int | float | list) for value in values.values()):
+        raise ValueError("latencies must be numbers")
+    window = {name: np.array(value) if isinstance(value, list) else value for name, value in values.items()}
+    if not all(one.ndim == 1 and one.dtype.kind in "iuf" for one in window.values() if isinstance(one, np.ndarray)):
+        raise ValueError("histograms must be of numbers")
+    if len(window.get("bins_ns", ())) != len(counts := window.get("bin_counts", ())) + bool(len(counts)):
+        raise ValueError("histograms must have one edge more than bins")
+    return window
+
+
+def copy_of(name: str) -> PageCopy:
+    """Raises ConfigError, OSError."""
+    page = pages.look_at(name)
+    return PageCopy(
+        page.name, page.header, page.counters(), page.latency(), page.threads(), page.buffers(), page.event()
+    )

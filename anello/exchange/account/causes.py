@@ -1,0 +1,122 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What a run of the exchange lost, by cause: in the exchange itself, and on its nodes before and after it."""
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from typing import Protocol
+
+from anello.account.ledger import Ledger
+from anello.account.verdict import Flaw, Word, publish_flaws
+from anello.exchange.account.detector_part import detector_parts
+from anello.exchange.account.ledger import (
+    DISCARDED,
+    KEPT_BACK,
+    LOST_ON_THE_WAY,
+    OPEN,
+    UNDER_WAY,
+    NodeCounters,
+    reconciled,
+)
+from anello.exchange.account.node_record import NodeRecord
+from anello.exchange.configuration.config import ExchangeConfig
+
+PARTS = {
+    ("readout", "mfps_lost"): KEPT_BACK["mfps_lost"],
+    ("readout", "mfps_lost_to_dead_builder"): KEPT_BACK["mfps_lost_to_dead_builder"],
+    ("readout", "mfps_too_late"): KEPT_BACK["mfps_too_late"],
+    ("readout", "mfps_in_flight_at_end"): UNDER_WAY,
+    **{("builder", name): words for name, words in DISCARDED.items()},
+}
+INCOMPLETE = "_incomplete"  # counters of what lacks a part end so; why it does is counted where the part was lost
+WRONG_CHECKSUM = ("builder", "fragments_wrong_checksum"), "fragments with a wrong checksum"
+
+
+class Farm(Protocol):
+    """A run of the exchange, as far as it tells what was lost."""
+
+    @property
+    def config(self) -> ExchangeConfig: ...
+    @property
+    def nodes(self) -> tuple[NodeRecord, ...]: ...
+    @property
+    def absent(self) -> Mapping[int, str]: ...
+    def ledger(self) -> Ledger: ...
+    def node_counters(self) -> list[NodeCounters]: ...
+    def total(self, block: str, name: str) -> int: ...
+
+
+@dataclass(frozen=True)
+class Cause:
+    """ordered: the configuration asks for it: a card that drops, faults on purpose. word: what it makes of a run."""
+
+    words: str
+    n: int
+    ordered: bool = False
+    word: Word = Word.LOST
+
+
+def of_exchange(record: Farm) -> list[Cause]:
+    """Parts and packets that were made and not delivered whole."""
+    return [cause for cause in (*_parts(record), *_packets(record)) if cause.n]
+
+
+def of_nodes(record: Farm) -> list[Cause]:
+    """What nodes lost before and after the exchange."""
+    parts = detector_parts()
+    counts: dict[str, int] = {}
+    incomplete = set()
+    for (block, name), words in [WRONG_CHECKSUM, *(cause for part in parts for cause in part.causes.items())]:
+        counts[words] = counts.get(words, 0) + record.total(block, name)
+        incomplete |= {words} if name.endswith(INCOMPLETE) else set()
+    for node in record.nodes:
+        for words, n in [lost for part in parts for lost in part.losses(node.counters).items()]:
+            counts[words] = counts.get(words, 0) + n
+    of_boards = dict.fromkeys(incomplete, Word.INCOMPLETE)
+    return [Cause(words, n, word=of_boards.get(words, Word.LOST)) for words, n in counts.items() if n]
+
+
+def _parts(record: Farm) -> Iterator[Cause]:
+    dropped = record.total("generator", "mfps_dropped")
+    yield Cause("parts dropped by the card, no free buffer", dropped, record.config.generator.when_full == "drop")
+    for (block, name), words in PARTS.items():
+        twice = name == "mfps_duplicate" and record.total("faults", "duplicated") > 0
+        yield Cause(f"parts {words}", record.total(block, name), twice)
+    yield Cause(f"parts {LOST_ON_THE_WAY}", _lost_on_the_way(record), record.total("faults", "lost") > 0)
+
+
+def _lost_on_the_way(record: Farm) -> int:
+    """As the ledger has it."""
+    return sum(n for row in record.ledger().rows for words, n in row.parts if words == LOST_ON_THE_WAY)
+
+
+def _packets(record: Farm) -> Iterator[Cause]:
+    n_incomplete = record.total("builder", f"meps{INCOMPLETE}")
+    yield Cause("packets built incomplete", n_incomplete, _is_ordered(record), Word.INCOMPLETE)
+    nodes = record.node_counters()
+    yield Cause("packets lost with their builder", reconciled(nodes, lost=True).n_unknown)
+    yield Cause(f"packets {OPEN}", reconciled(nodes, lost=False).n_unknown)
+    yield Cause("packets not handed on by the end", record.total("builder", "meps_left"))
+    yield Cause("packets not written", record.total("mep_store", "meps_lost"))
+
+
+def _is_ordered(record: Farm) -> bool:
+    """All that packets lack the configuration let go."""
+    let_go = 0
+    if record.config.generator.when_full == "drop":
+        let_go += record.total("builder", "sources_absent")
+    if record.total("faults", "lost"):
+        let_go += record.total("builder", "sources_timed_out") + record.total("builder", "sources_spoilt")
+    return let_go == record.total("builder", "sources_missing")
+
+
+def flaws(record: Farm) -> list[Flaw]:
+    """What is wrong with the run, apart from what its ledger names."""
+    counted = [*of_exchange(record), *of_nodes(record)]
+    found = [Flaw(cause.words, cause.n, ordered=cause.ordered, word=cause.word) for cause in counted]
+    found += [Flaw(f"node {rank} is gone: {why}") for rank, why in record.absent.items()]
+    found += [Flaw(f"node {node.rank}: {node.failure}") for node in record.nodes if node.failure]
+    share = record.config.run.max_degraded_share
+    for node in record.nodes:
+        found += publish_flaws(node.counters)
+        found += [flaw for part in detector_parts() for flaw in part.flaws(node.counters, share)]
+    return found

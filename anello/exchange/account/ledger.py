@@ -1,0 +1,409 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The ledger of a farm: every part that a node generated, sent, received, and every packet that was built or lost.
+
+Each node has its own rows (Ledger.boards), the display shows their sums. MFP: a node's part of a multi-event packet,
+MEP. What two nodes say of the same thing is matched by identity: messages by the numbers that their sender gave them,
+packets by theirs. No part is a mere remainder: that is `unexplained`, and its row does not close.
+"""
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+
+from anello.account.ledger import Counters, Ledger, Part, Reader, Row, publish_rows
+from anello.exchange.account.detector_part import Gone, detector_parts
+from anello.exchange.account.numbers import Account, Came, Sent, Told, short_life
+
+DISCARDED = {
+    "mfps_malformed": "discarded, malformed", "mfps_wrong": "discarded, of another source or event",
+    "mfps_late": "discarded, late", "mfps_duplicate": "discarded, come twice",
+    "mfps_unexpected": "discarded, unexpected", "mfps_cut": "come in part only",
+}  # fmt: skip
+LOST_ON_THE_WAY = "lost on the way"
+UNDER_WAY = "under way when the node ended"
+UNEXPLAINED = "unexplained"
+CONSIDERED_DEAD = "built, and considered dead"
+KEPT_BACK = {
+    "mfps_lost": "lost by the transport", "mfps_lost_to_dead_builder": "not sent, the builder was gone",
+    "mfps_too_late": "not sent, too late", "mfps_before_start": "not sent, before this node's start",
+    "mfps_left_at_end": "left at the end",
+}  # fmt: skip
+OPEN = "without an outcome when the manager ended"
+MISSING = {
+    "sources_absent": "their source had none", "sources_gone": "their source was gone, or had not come",
+    "sources_spoilt": "come in part, malformed or wrong", "sources_timed_out": "not there in time",
+}  # fmt: skip
+OUTCOMES = {
+    "meps_complete": "built complete", "meps_incomplete": "built incomplete",
+    "meps_lost_with_builder": "lost with their builder, as assumed", "meps_open_at_end": OPEN,
+}  # fmt: skip
+
+
+@dataclass(frozen=True)
+class NodeCounters:
+    """What a ledger needs of a node. has_left: it left before the end, so that others considered it dead."""
+
+    rank: int
+    roles: str  # em, ru, bu, joined by +
+    counters: Counters
+    has_left: bool = False
+    account: Account = field(default_factory=Account)
+
+    def is_a(self, role: str) -> bool:
+        return role in self.roles.split("+")
+
+
+@dataclass(frozen=True)
+class Reconciled:
+    """Packets that a builder was given, and the manager heard nothing of: those that it built all the same, as its last
+    words say by their numbers, and those that nobody knows of."""
+
+    n_complete: int = 0
+    n_incomplete: int = 0
+    n_unknown: int = 0
+
+    def __add__(self, other: "Reconciled") -> "Reconciled":
+        return Reconciled(self.n_complete + other.n_complete, self.n_incomplete + other.n_incomplete,
+                          self.n_unknown + other.n_unknown)  # fmt: skip
+
+
+def reconciled(nodes: Sequence[NodeCounters], *, lost: bool) -> Reconciled:
+    """lost: of builders that the manager counts as lost; else of those that lived when it ended."""
+    return sum((_reconcile(nodes, told) for told in _told(nodes) if told.is_lost == lost), Reconciled())
+
+
+def _reconcile(nodes: Sequence[NodeCounters], told: Told) -> Reconciled:
+    found = [n_missing for node in nodes if (node.rank, node.account.life) == (told.rank, told.life)
+             for mep, n_missing in node.account.handed_on.items() if mep in told.untold]  # fmt: skip
+    return Reconciled(found.count(0), len(found) - found.count(0), len(told.untold) - len(found))
+
+
+def _told(nodes: Sequence[NodeCounters]) -> Iterator[Told]:
+    for node in _took_over(nodes) or nodes:
+        yield from node.account.builders
+
+
+def _took_over(nodes: Sequence[NodeCounters]) -> list[NodeCounters]:
+    """The standby, whose account then is the farm's."""
+    return [node for node in nodes if node.counters.get("manager", {}).get("takeovers")]
+
+
+def _in_charge(nodes: Sequence[NodeCounters]) -> list[NodeCounters]:
+    """The event manager, or the standby where that took over. A manager that came again after that is none."""
+    return _took_over(nodes) or [node for node in nodes if node.is_a("em") and "manager" in node.counters]
+
+
+def build_exchange_ledger(
+    nodes: Sequence[NodeCounters], *, absent: Mapping[int, str] | None = None, may_lose: bool = False
+) -> Ledger:
+    """absent: nodes whose last record is missing, and why; may_lose: the transport does not deliver everything."""
+    rows_of_nodes = _rows_of_all(nodes)
+    farm = _Farm(nodes, absent or {}, may_lose=may_lose)
+    return Ledger(rows=(*_sums(rows_of_nodes), *farm.rows()), boards=tuple(rows_of_nodes))
+
+
+def live_ledger(nodes: Sequence[NodeCounters], *, may_lose: bool) -> Ledger:
+    """Of a farm that goes on, by counters alone: the rows of the nodes that live, and what they said to each other.
+    What only accounts of nodes that have ended can close is left out."""
+    living = [node for node in nodes if not node.has_left]
+    farm = _Farm(nodes, {}, may_lose=may_lose)
+    rows = (*_sums(_rows_of_all(living)), *farm.live_rows())
+    return Ledger(tuple(_without_unexplained(row) for row in rows))
+
+
+def _sums(rows: Sequence[Row]) -> Iterator[Row]:
+    """The same row of all nodes as one. What is wrong with a node stands in its own row."""
+    by_name: dict[tuple[str, str, str], list[Row]] = {}  # the same total may be taken apart in several ways
+    for row in rows:
+        by_name.setdefault((row.level, row.name.partition(": ")[2], row.parts[0][0]), []).append(row)
+    for (level, name, _), same in by_name.items():
+        parts: dict[str, int] = {}
+        for row in same:
+            for label, value in row.parts:
+                parts[label] = parts.get(label, 0) + value
+        yield Row(level, f"all nodes: {name}", sum(row.total for row in same), tuple(parts.items()))
+
+
+def _rows_of_all(nodes: Sequence[NodeCounters]) -> list[Row]:
+    in_charge = _in_charge(nodes)
+    return [row for node in nodes for row in _rows_of(node, manages=node in in_charge)]
+
+
+def _rows_of(node: NodeCounters, *, manages: bool) -> Iterator[Row]:
+    """Of one node by itself; only what it knows alone."""
+    reader = Reader(node.counters)
+
+    def row(level: str, name: str, total: int, parts: list[Part]) -> Row:
+        return reader.row(level, f"node {node.rank}: {name}", total, parts)
+
+    if node.is_a("ru"):
+        taken = reader("readout", "mfps_taken")
+        sources = {block: word for part in detector_parts() for block, word in part.packs.items()}
+        sources["generator"] = "generated"
+        source = next((block for block in sources if block in node.counters), "generator")
+        word = sources[source]
+        yield row("MFPs", word, reader(source, "mfps"), [("taken for sending", taken)])
+        kept_back = [(words, reader("readout", name)) for name, words in KEPT_BACK.items()]
+        yield row(
+            "MFPs",
+            "taken for sending",
+            taken,
+            [
+                ("sent", reader("readout", "mfps_sent")),
+                *kept_back,
+                (UNDER_WAY, reader("readout", "mfps_in_flight_at_end")),
+            ],
+        )
+    if manages:
+        outcomes = [(words, reader("manager", name)) for name, words in OUTCOMES.items()]
+        yield row("MEPs", "assigned, as the manager counts", reader("manager", "meps_assigned"), outcomes)
+    for part in detector_parts():
+        yield from _named(node.rank, part.rows_of_node(node.counters))
+    if node.is_a("bu"):
+        ends = [("complete", reader("builder", "meps_complete")), ("incomplete", reader("builder", "meps_incomplete"))]
+        left = ("not handed on by the end", reader("builder", "meps_left"))
+        yield row("MEPs", "begun by builders", reader("builder", "meps_opened"), [*ends, left])
+        missing = [(words, reader("builder", name)) for name, words in MISSING.items()]
+        yield row("parts", "that packets lack", reader("builder", "sources_missing"), missing)
+        yield from _stored_rows(node.rank, node.counters, sum(value for _, value in ends))
+        verified = [("right", reader("builder", "fragments_ok")),
+                    ("with a wrong checksum", reader("builder", "fragments_wrong_checksum"))]  # fmt: skip
+        yield row("fragments", "verified", reader("builder", "fragments_verified"), verified)
+        if not node.has_left:
+            yield from _named(node.rank, publish_rows(reader, "MEPs handed on", sum(n for _, n in ends)))
+    for part in () if node.has_left else detector_parts():
+        yield from _named(node.rank, part.rows_of_node_at_end(node.counters))
+
+
+def _named(rank: int, rows: Iterable[Row]) -> Iterator[Row]:
+    for row in rows:
+        yield replace(row, name=f"node {rank}: {row.name}")
+
+
+def _stored_rows(rank: int, counters: Counters, n_handed_on: int) -> Iterator[Row]:
+    """Where packets are written as they came."""
+    if "mep_store" not in counters:
+        return
+    reader = Reader(counters)
+    taken = reader("mep_store", "meps_taken")
+    yield reader.row("MEPs", f"node {rank}: handed on to the file", n_handed_on, [("taken", taken)])
+    ends = [("written", reader("mep_store", "meps_written")), ("not written", reader("mep_store", "meps_lost"))]
+    yield reader.row("MEPs", f"node {rank}: taken by the file", taken, ends)
+
+
+class _Farm:
+    """What only all nodes together know."""
+
+    def __init__(self, nodes: Sequence[NodeCounters], absent: Mapping[int, str], *, may_lose: bool) -> None:
+        lost = {(told.rank, told.life) for told in _told(nodes) if told.is_lost}
+        # A node the manager considered dead has left the farm, even if it leads the run and writes the report.
+        self._nodes = [replace(node, has_left=True) if (node.rank, node.account.life) in lost else node
+                       for node in nodes]  # fmt: skip
+        self._in_charge = _in_charge(self._nodes)
+        self._may_lose = may_lose
+        self._some_are_gone = bool(absent) or any(node.has_left for node in self._nodes)
+        self._reader = Reader({})  # collects what is missing
+
+    def rows(self) -> Iterator[Row]:
+        yield self._transport_row()
+        yield from self._broken_row()
+        if self._in_charge:
+            yield self._assigned_row()
+            yield self._told_row("complete")
+            yield self._told_row("incomplete")
+            yield from self._last_words_rows()
+        elif not self._some_are_gone:
+            self._reader.missing.extend(f"node{node.rank}.manager" for node in self._nodes if node.is_a("em"))
+        for part in detector_parts():
+            yield from part.rows_of_farm([node.counters for node in self._nodes], self._gone())
+
+    def live_rows(self) -> Iterator[Row]:
+        yield self._transport_row()
+        if not self._some_are_gone and self._in_charge:
+            yield self._told_row("complete")
+            yield self._told_row("incomplete")
+
+    def _gone(self) -> Gone:
+        taken, received = self._of("ru", "readout", "mfps_taken"), self._of("bu", "builder", "mfps_received")
+        return Gone(self._some_are_gone, taken != received, self._n_mfps_lost > 0)
+
+    def _transport_row(self) -> Row:
+        """Between nodes that lived to the end; what the others sent and took is taken out on both sides."""
+        sent = self._living("ru", "readout", "mfps_sent") - self._living("ru", "readout", "sent_to_dead_builder")
+        of_dead = self._living("bu", "builder", "taken_from_dead_readout")
+        twice = self._living("bu", "builder", "mfps_repeated")
+        parts = [("received", self._living("bu", "builder", "mfps_received"))]
+        parts += [(words, self._living("bu", "builder", name)) for name, words in DISCARDED.items()]
+        pairs = list(self._pairs(is_up=True))
+        in_flight = sum(sent.n_in_flight for sent, _ in pairs)
+        under_way = self._n_under_way()
+        if in_flight or under_way:
+            parts.append((UNDER_WAY, under_way))
+        if self._may_lose:
+            after_the_last = sum(sent.number - came.newest for sent, came in pairs) - under_way
+            parts.append((LOST_ON_THE_WAY, self._living("bu", "builder", "mfps_never_came") + after_the_last))
+        name = "sent to nodes that lived to the end"
+        if of_dead:
+            name = "sent, and come from nodes that are gone"
+        if twice:
+            name += ", and come twice"
+        if in_flight:
+            name += ", and under way"
+        return self._row("MFPs", name, sent + self._one_sided() + in_flight + of_dead + twice, parts)
+
+    def _n_under_way(self) -> int:
+        """Behind the last number that came: as far as the sender was not told that they have gone, or, where the
+        transport loses nothing, as packets of that builder no longer waited for them."""
+        behind: dict[int, int] = {}
+        excused: dict[int, int] = {}
+        builders = [node for node in self._nodes if node.is_a("bu") and not node.has_left]
+        timed_out = {} if self._may_lose else {
+            node.rank: self._read(node, "builder", "sources_timed_out") for node in builders}  # fmt: skip
+        for sender, builder, sent, came in self._known_pairs():
+            if not self._lasts(sender, builder, sent, came):
+                continue
+            rank = builder.rank
+            behind[rank] = behind.get(rank, 0) + sent.number - came.newest
+            n_in_flight = min(sent.n_in_flight, sent.number - came.newest)
+            excused[rank] = excused.get(rank, timed_out.get(rank, 0)) + n_in_flight
+        return sum(min(n, excused[rank]) for rank, n in behind.items())
+
+    def _one_sided(self) -> int:
+        """Counted on one side only, of connections that this side did not write off: where the last answers were lost
+        on the way, and one took the other for dead at its end; where the other died as the run ended, and nobody
+        noticed. By the numbers that it knows."""
+        taken: set[tuple[int, int, int]] = set()  # rank, life of the sender, and who took it, too
+        given: set[tuple[int, int, int]] = set()
+        for sender, builder, sent, came in self._known_pairs():
+            if sender.has_left or builder.has_left:
+                continue
+            if came.is_up:
+                taken.add((sender.rank, sender.account.life, builder.rank))
+            if sent.is_up:
+                given.add((builder.rank, builder.account.life, sender.rank))
+        difference = 0
+        for node in self._nodes:
+            if node.has_left:
+                continue
+            who = (node.rank, node.account.life)
+            difference += sum(sent.n_in_flight - sent.number for rank, sent in node.account.sent_to.items()
+                              if sent.is_up and (*who, rank) not in taken)  # fmt: skip
+            difference += sum(came.n_come + came.n_given_up for rank, came in node.account.come_from.items()
+                              if came.is_up and (*who, rank) not in given)  # fmt: skip
+        return difference
+
+    def _broken_row(self) -> Iterator[Row]:
+        """Over connections that did not last, as far as both sides tell of them."""
+        pairs = list(self._pairs(is_up=False))
+        total = sum(sent.number for sent, _ in pairs)
+        if not total:
+            return
+        parts = [("come", sum(came.n_come for _, came in pairs)),
+                 ("under way at its end", sum(sent.number - came.newest for sent, came in pairs))]  # fmt: skip
+        if self._may_lose:
+            parts.append((LOST_ON_THE_WAY, sum(came.n_given_up for _, came in pairs)))
+        yield self._row("MFPs", "sent over connections that broke or were left", total, parts)
+
+    def _pairs(self, *, is_up: bool) -> Iterator[tuple[Sent, Came]]:
+        """Both sides of connections; is_up: those that lasted to the end of the run on both."""
+        for sender, builder, sent, came in self._known_pairs():
+            if self._lasts(sender, builder, sent, came) == is_up:
+                yield sent, came
+
+    @staticmethod
+    def _lasts(sender: NodeCounters, builder: NodeCounters, sent: Sent, came: Came) -> bool:
+        return sent.is_up and came.is_up and not sender.has_left and not builder.has_left
+
+    def _known_pairs(self) -> Iterator[tuple[NodeCounters, NodeCounters, Sent, Came]]:
+        """Who sends, who takes, and what both say of each other. Numbers that are of a process that died, and another
+        came in its place, are not compared."""
+        nodes: dict[int, list[NodeCounters]] = {}
+        for node in self._nodes:
+            nodes.setdefault(node.rank, []).append(node)
+        for sender in self._nodes:
+            for rank, sent in sender.account.sent_to.items():
+                for builder in nodes.get(rank, []):
+                    came = builder.account.come_from.get(sender.rank)
+                    if came and _is_of(sent.to_life, builder.account) and _is_of(came.of_life, sender.account):
+                        yield sender, builder, sent, came
+
+    def _assigned_row(self) -> Row:
+        total = self._of_manager("meps_assigned")
+        of_lost, of_living = (reconciled(self._nodes, lost=lost) for lost in (True, False))
+        found, not_noted = of_lost + of_living, self._of_manager("lost_and_not_noted")
+        parts = [("built complete", self._of_manager("meps_complete")),
+                 ("built incomplete", self._of_manager("meps_incomplete")),
+                 ("built complete, reported afterwards", found.n_complete),
+                 ("built incomplete, reported afterwards", found.n_incomplete),
+                 ("lost with their builder", of_lost.n_unknown), (OPEN, of_living.n_unknown),
+                 ("lost with builders beyond those noted", not_noted)]  # fmt: skip
+        return self._row("MEPs", "assigned", total, parts)
+
+    @property
+    def _n_mfps_lost(self) -> int:
+        kept_back = sum(self._of("ru", "readout", name) for name in KEPT_BACK)
+        return kept_back + sum(self._of("bu", "builder", name) for name in DISCARDED)
+
+    def _told_row(self, end: str) -> Row:
+        """What the manager was told, builder by builder, and what those say that have left a record of their end."""
+        total = self._of_manager(f"meps_{end}")
+        lives = {(node.rank, node.account.life) for node in self._nodes if not node.has_left and node.is_a("bu")}
+        afterwards = sum((_reconcile(self._nodes, told) for told in _told(self._nodes)
+                          if not told.is_lost and (told.rank, told.life) in lives), Reconciled())  # fmt: skip
+        n_after = afterwards.n_complete if end == "complete" else afterwards.n_incomplete
+        of_others = sum(_count_of(told, end) for told in _told(self._nodes)
+                        if told.is_lost or (told.rank, told.life) not in lives)  # fmt: skip
+        parts = [("handed on by builders", self._living("bu", "builder", f"meps_{end}")),
+                 ("by builders that are gone, as they reported", of_others)]  # fmt: skip
+        return self._row("MEPs", f"built {end}", total + n_after, parts)
+
+    def _last_words_rows(self) -> Iterator[Row]:
+        """Builders that were considered dead but went on: what they built by their own account."""
+        lost = {(told.rank, told.life): told for told in _told(self._nodes) if told.is_lost}
+        for node in self._nodes:
+            told = lost.get((node.rank, node.account.life))
+            if not told or not node.is_a("bu"):
+                continue
+            reader = Reader(node.counters)
+            total = reader("builder", "meps_complete") + reader("builder", "meps_incomplete")
+            after = sum(mep in told.untold for mep in node.account.handed_on)
+            parts = [("reported before", told.n_complete + told.n_incomplete), ("reported afterwards", after)]
+            yield _with_unexplained(reader.row("MEPs", f"node {node.rank}: {CONSIDERED_DEAD}", total, parts))
+
+    def _of(self, role: str, block: str, name: str) -> int:
+        return sum(self._read(node, block, name) for node in self._nodes if node.is_a(role))
+
+    def _of_manager(self, name: str) -> int:
+        return sum(self._read(node, "manager", name) for node in self._in_charge)
+
+    def _living(self, role: str, block: str, name: str) -> int:
+        return sum(self._read(node, block, name) for node in self._nodes if node.is_a(role) and not node.has_left)
+
+    def _read(self, node: NodeCounters, block: str, name: str) -> int:
+        try:
+            return int(node.counters[block][name])
+        except KeyError:
+            self._reader.missing.append(f"node{node.rank}.{block}.{name}")
+            return 0
+
+    def _row(self, level: str, name: str, total: int, parts: list[Part]) -> Row:
+        return _with_unexplained(self._reader.row(level, name, total, parts))
+
+
+def _with_unexplained(row: Row) -> Row:
+    """What both sides together do not account for, as a part of its own; the row does not close by it."""
+    difference = row.total - sum(value for _, value in row.parts)
+    return replace(row, parts=(*row.parts, (UNEXPLAINED, difference))) if difference else row
+
+
+def _without_unexplained(row: Row) -> Row:
+    """What is on its way is no part."""
+    return replace(row, parts=tuple(part for part in row.parts if part[0] != UNEXPLAINED))
+
+
+def _is_of(life: int, account: Account) -> bool:
+    """0: of no process yet, or it is not known."""
+    return life in (0, short_life(account.life))
+
+
+def _count_of(told: Told, end: str) -> int:
+    return told.n_complete if end == "complete" else told.n_incomplete

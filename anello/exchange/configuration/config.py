@@ -1,0 +1,203 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The configuration of the exchange."""
+
+import hashlib
+import json
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any, Self
+
+from pydantic import PrivateAttr
+
+from anello import registry
+from anello.configuration.base import Config, FrontEndsConfig, Relation, Scalar, publish_relations
+from anello.configuration.engine_keys import PublishKeys
+from anello.configuration.python_keys import ChainName, chain_field
+from anello.errors import ConfigError
+from anello.exchange.configuration.python_keys import GENERATOR, OUTPUTS
+from anello.exchange.configuration.roles import each, objection
+from anello.exchange.configuration.sections import (
+    ExchangeAlarmsSection,
+    ExchangeInputSection,
+    ExchangeRunSection,
+    ExchangeSection,
+    ExchangeThreadsSection,
+    FabricSection,
+    FarmSection,
+    GeneratorSection,
+    OutputSection,
+)
+from anello.system.run_directory import of_node
+
+MFP_HEADER_BYTES = 48
+BYTES_BESIDE_FRAGMENT = 2 + 4  # its size and checksum, in the packet's header
+ALIGNMENT_BYTES = 8
+# What may differ from node to node; everything else must be the same.
+OWN_KEYS = frozenset(
+    {
+        "run.directory", "run.display", "fabric.host", "fabric.port", "fabric.ucx_net_devices", "threads.cores",
+        "threads.layout", "threads.near", "output.file", "publish.address", "input.config",
+    }
+)  # fmt: skip
+OWN_SECTIONS = ("alarms.", "farm.")
+OWN_KEYS_OF_CHAIN = ("run.", "threads.", "receive.")  # sections of the chain before the exchange
+
+
+class ExchangeConfig(Config):
+    """From the fragments of many nodes to whole events on each of them."""
+
+    chain: ChainName = chain_field("exchange")
+    run: ExchangeRunSection = ExchangeRunSection()
+    exchange: ExchangeSection = ExchangeSection()
+    input: ExchangeInputSection = ExchangeInputSection()
+    generator: GeneratorSection = GeneratorSection()
+    fabric: FabricSection = FabricSection()
+    output: OutputSection = OutputSection()
+    publish: PublishKeys = PublishKeys()
+    threads: ExchangeThreadsSection = ExchangeThreadsSection()
+    farm: FarmSection = FarmSection()
+    alarms: ExchangeAlarmsSection = ExchangeAlarmsSection()
+    _of_chain: FrontEndsConfig | None = PrivateAttr(default=None)
+
+    @property
+    def of_chain(self) -> FrontEndsConfig | None:
+        """The configuration of the chain before the exchange (input.config); none with a generator."""
+        return self._of_chain
+
+    def behind(self, chain: FrontEndsConfig, file: str) -> Self:
+        """This configuration after a chain, whose configuration was read from `file`. Raises ConfigError."""
+        if chain.chain != self.input.from_:
+            raise ConfigError("input.config", f"must be of the chain {self.input.from_}, as input.from says",
+                              f'"{file}", which is of the chain {chain.chain}', "Name another file")  # fmt: skip
+        own = self.model_copy(update={"input": self.input.model_copy(update={"config": file})})
+        own._of_chain = chain
+        return own
+
+    def on_cores(self, own: Sequence[int], chain: FrontEndsConfig) -> Self:
+        """This configuration with cores for its threads, and a chain that has some, too."""
+        placed = self.model_copy(update={"threads": self.threads.model_copy(update={"cores": list(own)})})
+        placed._of_chain = chain
+        return placed
+
+    @property
+    def data_files(self) -> list[str]:
+        return self._meps + [of_node(name, "{node}") for name in (self._of_chain.data_files if self._of_chain else [])]
+
+    @property
+    def raw_files(self) -> list[str]:
+        return self._meps + [of_node(name, "{node}") for name in (self._of_chain.raw_files if self._of_chain else [])]
+
+    @property
+    def _meps(self) -> list[str]:
+        return [self.output.file] if self.output.to == "store" else []
+
+    @property
+    def n_threads(self) -> int:
+        return len(self.threads.layout)
+
+    @property
+    def placement(self) -> ExchangeThreadsSection:
+        return self.threads
+
+    @property
+    def spins(self) -> bool:
+        return self.exchange.wait == "spin"
+
+    @property
+    def host(self) -> str:
+        return self.fabric.host
+
+    @property
+    def machines(self) -> list[str]:
+        return self.farm.nodes
+
+    @property
+    def max_mfp_bytes(self) -> int:
+        """A readout unit's part of a multi-event packet, as large as it can be (docs/reference/mfp.md)."""
+        if self.input.from_ != GENERATOR:
+            return self.fabric.max_message_bytes
+        packing, aligned = self.exchange.packing, -(-self.generator.fragment_max_bytes // 8) * 8
+        return MFP_HEADER_BYTES + -(-2 * packing // 4) * 4 + 4 * packing + 8 + packing * aligned
+
+    def roles_of(self, n_nodes: int) -> list[str]:
+        """em, sb, ru, bu of each node, joined by +. Raises ConfigError where they are of another number."""
+        given = self.exchange.roles
+        roles = each(given, n_nodes)
+        rule = f'must be ["all"] or name each node, and there are {n_nodes}' if roles is None else objection(roles)
+        if roles is None or rule:
+            raise ConfigError("exchange.roles", rule, str(given), 'The default is ["all"]')
+        return roles
+
+    def manager(self, n_nodes: int) -> int:
+        """The node that is the event manager."""
+        return next(node for node, roles in enumerate(self.roles_of(n_nodes)) if "em" in roles.split("+"))
+
+    def whole(self) -> dict[str, Scalar]:
+        """With those of the chain before the exchange."""
+        chain = self._of_chain.as_given() if self._of_chain else {}
+        return self.as_given() | {f"input.config.{key}": value for key, value in chain.items()}
+
+    def common_values(self) -> dict[str, Scalar]:
+        """What must be the same on all nodes, by dotted key."""
+        given = self.as_given().items()
+        values = {key: value for key, value in given if key not in OWN_KEYS and not key.startswith(OWN_SECTIONS)}
+        return values | {f"input.config.{key}": value for key, value in self._values_of_chain()}
+
+    def _values_of_chain(self) -> Iterator[tuple[str, Scalar]]:
+        if not self._of_chain:
+            return
+        section = self._of_chain.source_section
+        own = {f"{section}.{name}" for name in ("host", "ports", "core", "wait")}
+        for key, value in self._of_chain.as_given().items():
+            if key not in own and not key.startswith(OWN_KEYS_OF_CHAIN):
+                yield key, value
+
+    def fingerprint(self) -> str:
+        """The same for configurations that can work together."""
+        return hashlib.sha256(json.dumps(self.common_values(), sort_keys=True).encode()).hexdigest()[:16]
+
+    def relations(self) -> Iterator[Relation]:
+        generator = self.generator
+        yield from publish_relations(self.publish)
+        yield Relation(
+            generator.fragment_min_bytes <= generator.fragment_mean_bytes, "generator.fragment_min_bytes",
+            f"must not be above fragment_mean_bytes, {generator.fragment_mean_bytes:g}", "The default is 32",
+        )  # fmt: skip
+        yield Relation(
+            generator.fragment_mean_bytes <= generator.fragment_max_bytes, "generator.fragment_max_bytes",
+            f"must not be below fragment_mean_bytes, {generator.fragment_mean_bytes:g}", "The default is 240",
+        )  # fmt: skip
+        yield Relation(
+            self.max_mfp_bytes <= self.fabric.max_message_bytes, "fabric.max_message_bytes",
+            f"must be at least {self.max_mfp_bytes}: {self.exchange.packing} fragments of "
+            f"{generator.fragment_max_bytes} bytes", "Raise it, or lower exchange.packing",
+        )  # fmt: skip
+        source, to = self.input.from_, self.output.to
+        outputs = (*OUTPUTS, *(() if source == GENERATOR else registry.registration(source).outputs))
+        yield Relation(
+            (source == GENERATOR) == (not self.input.config), "input.config",
+            f"must {'be left out' if source == 'generator' else 'be given'} where input.from is {source}",
+            f'For example input.from = "{registry.default_chain()}", and in input.config the file of that chain',
+        )  # fmt: skip
+        yield Relation(
+            to in outputs, "output.to", f"must be {' or '.join(outputs)} where input.from is {source}",
+            'The default is "nothing"',
+        )  # fmt: skip
+        faults = self.fabric.faults
+        yield Relation(
+            self.fabric.transport == "udp" or not (faults.loss or faults.duplicate), "fabric.faults.loss",
+            f"and duplicate need a transport that may lose, and {self.fabric.transport} may not",
+            'Set fabric.transport = "udp"',
+        )  # fmt: skip
+        yield Relation(
+            len(self.threads.cores) <= self.n_threads, "threads.cores",
+            f"must not name more cores than threads.layout has threads, {self.n_threads}", "Leave some out",
+        )  # fmt: skip
+
+
+def differences(mine: Mapping[str, Any], other: Mapping[str, Any]) -> list[str]:
+    """`exchange.packing is 600, and 300 there`, for each key of common_values that differs."""
+    return [
+        f"{key} is {mine.get(key, 'unknown')}, and {other.get(key, 'unknown')} there"
+        for key in sorted(mine.keys() | other.keys())
+        if mine.get(key) != other.get(key)
+    ]

@@ -1,0 +1,98 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The messages between a rendezvous and its nodes, as frames of ZeroMQ: magic, a JSON object, and bytes.
+
+Input from the
+network may be anything: parse() refuses bad input with a reason and never trusts a length.
+"""
+
+import json
+import math
+import time
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+from anello.exchange.rendezvous.group import as_json
+
+MAGIC = b"anello exchange 1"
+MAX_FRAME_BYTES = 8 << 20
+MAX_HEADER_BYTES = 64 << 10
+MAX_FRAMES = 2048  # an address or a record of every node, and the two in front
+
+FROM_NODES = frozenset({"hello", "alive", "meet", "barrier", "gather", "tell", "stop", "leave"})
+TO_NODES = frozenset(
+    {
+        "waiting",
+        "welcome",
+        "refused",
+        "ended",
+        "alive",
+        "meet",
+        "barrier",
+        "gather",
+        "told",
+        "stop",
+        "news",
+        "notice",
+        "lead",
+    }
+)
+
+
+class MalformedError(ValueError):
+    """These frames are no message; str() says why."""
+
+
+@dataclass(frozen=True)
+class Message:
+    kind: str
+    fields: dict[str, Any] = field(default_factory=dict)
+    payload: tuple[bytes, ...] = ()
+
+    def frames(self) -> list[bytes]:
+        return [MAGIC, as_json({"kind": self.kind, **self.fields}), *self.payload]
+
+    def with_fields(self, **fields: Any) -> "Message":
+        return Message(self.kind, self.fields | fields, self.payload)
+
+    def by_rank(self) -> list[tuple[int, bytes]]:
+        """The payload of an answer that holds something of several nodes."""
+        return list(zip(self.fields["ranks"], self.payload, strict=True))
+
+
+Outgoing = tuple[bytes, Message]  # identity of the receiver's connection, and what it is sent
+
+
+def of_ranks(kind: str, contents: list[tuple[int, bytes]]) -> Message:
+    """What by_rank() takes apart."""
+    return Message(kind, {"ranks": [rank for rank, _ in contents]}, tuple(content for _, content in contents))
+
+
+def parse(frames: Sequence[bytes], kinds: frozenset[str]) -> Message:
+    """kinds: those that may come from that side. Raises MalformedError."""
+    if len(frames) < 2 or frames[0] != MAGIC:
+        raise MalformedError("it is no message of this exchange")
+    if len(frames) > MAX_FRAMES or len(frames[1]) > MAX_HEADER_BYTES:
+        raise MalformedError("it is too long")
+    try:
+        fields = loads(frames[1])
+    except ValueError as error:
+        raise MalformedError("its header is no JSON") from error
+    if not isinstance(fields, dict) or not isinstance(fields.get("kind"), str) or fields["kind"] not in kinds:
+        raise MalformedError("it is of no known kind")
+    return Message(fields.pop("kind"), fields, tuple(frames[2:]))
+
+
+def loads(content: bytes) -> Any:
+    """JSON of others, with text that can be written to any file. Raises ValueError."""
+    try:
+        value = json.loads(content)
+        json.dumps(value, ensure_ascii=False).encode()
+    except RecursionError as error:
+        raise ValueError("it is nested too deeply") from error
+    return value
+
+
+def milliseconds_until(deadline_s: float) -> int:
+    """For a poller, which takes whole ones: never too few."""
+    return math.ceil(max(0.0, deadline_s - time.monotonic()) * 1e3)

@@ -1,0 +1,264 @@
+# SPDX-License-Identifier: Apache-2.0
+"""A socket that many connect to: a thread gives a Meeting what comes, and sends what it answers."""
+
+import queue
+import tempfile
+import threading
+import time
+from collections import Counter
+from collections.abc import Callable
+from contextlib import ExitStack
+from typing import Protocol, Self
+
+import zmq
+import zmq.auth
+from zmq.auth.thread import ThreadAuthenticator
+from zmq.utils.monitor import recv_monitor_message
+
+from anello.errors import ConfigError
+from anello.exchange.rendezvous.gate import Gate, endpoint_of, listening_socket
+from anello.exchange.rendezvous.messages import (
+    FROM_NODES,
+    MAX_FRAME_BYTES,
+    MalformedError,
+    Message,
+    Outgoing,
+    milliseconds_until,
+    parse,
+)
+from anello.exchange.rendezvous.protocol import Pace, Rendezvous, RunStep
+from anello.system.secret_keys import Keys
+
+TICKS_PER_HEARTBEAT = 4
+HANDSHAKE_TIMEOUT_MS = 5000
+LINGER_MS = 1000  # last messages get this long to leave
+MAX_WAITING_MESSAGES = 8  # of one peer, before it has to wait
+FAILURES = {
+    zmq.Event.HANDSHAKE_FAILED_NO_DETAIL: "handshakes_failed",
+    zmq.Event.HANDSHAKE_FAILED_PROTOCOL: "handshakes_failed",
+    zmq.Event.HANDSHAKE_FAILED_AUTH: "keys_refused",
+}
+
+
+class Meeting(Protocol):
+    """What is led at the socket: a state machine without sockets, threads or clock. Only the server's thread calls."""
+
+    counters: Counter[str]
+
+    @property
+    def is_over(self) -> bool:
+        """Nothing more will happen."""
+
+    def identities(self) -> frozenset[bytes]:
+        """Of the connections of those that are known."""
+
+    def on_message(self, identity: bytes, message: Message, now_s: float) -> list[Outgoing]: ...
+    def on_time(self, now_s: float) -> list[Outgoing]: ...
+    def on_malformed(self) -> None: ...
+
+
+class Server:
+    """Listens until it is closed. Use as a context."""
+
+    def __init__(
+        self, endpoint: str, meeting: Meeting, kinds: frozenset[str], pace: Pace, keys: Keys | None = None, *,
+        option: str = "--rendezvous",
+    ) -> None:  # fmt: skip
+        """endpoint: tcp://host:port, port 0 or * for any, or ipc://path. kinds: of messages that may come. option: with
+        which the user gave the endpoint. Raises ConfigError, OSError."""
+        self._pace, self._meeting, self._kinds, self._option = pace, meeting, kinds, option
+        keys = keys and keys.for_rendezvous()
+        self._authenticator: ThreadAuthenticator | None = None
+        self._nodes: frozenset[bytes] = frozenset()  # written by the server's thread, read by the gate's
+        self._gate: Gate | None = None
+        with ExitStack() as stack:  # left in turn: ZeroMQ first, whose last words the gate still passes on
+            place = self._gate_before(stack, endpoint, has_keys=keys is not None)
+            self._context = zmq.Context()
+            stack.callback(self._end_context)
+            self._socket = self._listening(place, keys)
+            if not self._gate:
+                self.endpoint = self._socket.getsockopt_string(zmq.LAST_ENDPOINT)
+            self._kept = stack.pop_all()
+        self._monitor = self._socket.get_monitor_socket()
+        self._calls: queue.SimpleQueue[Callable[[], list[Outgoing]]] = queue.SimpleQueue()
+        self._stopping = threading.Event()
+        self.over = threading.Event()  # the meeting is
+        self._thread = threading.Thread(target=self._serve, name="rendezvous", daemon=True)
+        self._thread.start()
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
+    def close(self) -> None:
+        self._stopping.set()
+        self._thread.join()
+        self._socket.disable_monitor()
+        self._socket.close(LINGER_MS)
+        self._kept.close()
+
+    @property
+    def port(self) -> int:
+        """0: none."""
+        number = self.endpoint.rpartition(":")[2]
+        return int(number) if self.endpoint.startswith("tcp://") else 0
+
+    @property
+    def own_endpoint(self) -> str:
+        """For nodes of this process."""
+        return self.endpoint.replace("tcp://0.0.0.0:", "tcp://127.0.0.1:").replace("tcp://[::]:", "tcp://[::1]:")
+
+    def call(self, what: Callable[[], list[Outgoing]]) -> None:
+        """In the server's thread, soon."""
+        self._calls.put(what)
+
+    @property
+    def counters(self) -> dict[str, int]:
+        return dict(self._meeting.counters)
+
+    # --- Set-up -----------------------------------------------------------------------------------------------------
+    def _gate_before(self, stack: ExitStack, endpoint: str, *, has_keys: bool) -> str:
+        """Where ZeroMQ is to listen: behind a gate, in a folder of this user's alone, where nodes come over TCP."""
+        if not endpoint.startswith("tcp://"):
+            return endpoint
+        folder = stack.enter_context(tempfile.TemporaryDirectory(prefix="anello-"))
+        try:
+            door = listening_socket(endpoint)
+        except (OSError, ValueError, OverflowError) as error:
+            raise _cannot_listen(self._option, endpoint, error) from error
+        place = f"{folder}/rendezvous"
+        self._gate = Gate(door, place, has_keys=has_keys, is_node=lambda identity: identity in self._nodes)
+        stack.callback(self._gate.close)
+        self.endpoint = endpoint_of(door)
+        return f"ipc://{place}"
+
+    def _listening(self, endpoint: str, keys: Keys | None) -> "zmq.Socket[bytes]":
+        listening = self._context.socket(zmq.ROUTER)
+        listening.setsockopt(zmq.IPV6, "[" in endpoint)
+        listening.setsockopt(zmq.ROUTER_HANDOVER, 1)  # a node whose connection broke comes back at once
+        listening.setsockopt(zmq.MAXMSGSIZE, MAX_FRAME_BYTES)
+        listening.setsockopt(zmq.HANDSHAKE_IVL, HANDSHAKE_TIMEOUT_MS)
+        listening.setsockopt(zmq.RCVHWM, MAX_WAITING_MESSAGES)
+        if keys:
+            self._let_in_by_key(listening, keys)
+        try:
+            listening.bind(endpoint)
+        except zmq.ZMQError as error:
+            raise _cannot_listen(self._option, endpoint, error) from error
+        return listening
+
+    def _let_in_by_key(self, listening: "zmq.Socket[bytes]", keys: Keys) -> None:
+        self._authenticator = ThreadAuthenticator(self._context)
+        self._authenticator.start()
+        self._authenticator.configure_curve_callback(domain="*", credentials_provider=_Allowed(keys.allowed))
+        listening.curve_secretkey, listening.curve_publickey = keys.rendezvous_secret, keys.rendezvous_public
+        listening.curve_server = True
+
+    def _end_context(self) -> None:
+        if self._authenticator:
+            self._authenticator.stop()
+        self._context.destroy(LINGER_MS)
+
+    # --- The thread -------------------------------------------------------------------------------------------------
+    def _serve(self) -> None:
+        poller = zmq.Poller()
+        poller.register(self._socket, zmq.POLLIN)
+        poller.register(self._monitor, zmq.POLLIN)
+        tick_s = self._pace.heartbeat_s / TICKS_PER_HEARTBEAT
+        next_tick_s = time.monotonic()
+        while not self._stopping.is_set():
+            ready = dict(poller.poll(milliseconds_until(next_tick_s)))
+            if self._socket in ready:
+                self._receive()
+            if self._monitor in ready:
+                self._count_failure()
+            if time.monotonic() >= next_tick_s:
+                next_tick_s = time.monotonic() + tick_s
+                self._tick()
+
+    def _receive(self) -> None:
+        identity, *frames = self._socket.recv_multipart()
+        try:
+            message = parse(frames, self._kinds)
+        except MalformedError:
+            self._meeting.on_malformed()
+            return
+        answers = self._meeting.on_message(identity, message, time.monotonic())
+        self._nodes = self._meeting.identities()  # before the answer: what it calls for is no stranger's
+        self._send(answers)
+
+    def _tick(self) -> None:
+        while not self._calls.empty():
+            self._send(self._calls.get()())
+        self._send(self._meeting.on_time(time.monotonic()))
+        self._nodes = self._meeting.identities()
+        if self._gate:
+            self._meeting.counters.update(self._gate.take_counts())
+        if self._meeting.is_over:
+            self.over.set()
+
+    def _send(self, messages: list[Outgoing]) -> None:
+        for identity, message in messages:
+            try:
+                self._socket.send_multipart([identity, *message.frames()], zmq.DONTWAIT)
+            except zmq.ZMQError:  # it does not read; that it is dead, if it is, will be noticed by its silence
+                self._meeting.counters["not_sent"] += 1
+
+    def _count_failure(self) -> None:
+        event = zmq.Event(recv_monitor_message(self._monitor, zmq.DONTWAIT)["event"])
+        if event in FAILURES:
+            self._meeting.counters[FAILURES[event]] += 1
+
+
+def _cannot_listen(
+    option: str, endpoint: str, error: OSError | ValueError | OverflowError | zmq.ZMQError
+) -> ConfigError:
+    rule = f"cannot be listened at: {getattr(error, 'strerror', None) or error}"
+    return ConfigError(option, rule, endpoint, "Give an address of this machine and a free port")
+
+
+class RendezvousServer(Server):
+    """Where the nodes of a run meet."""
+
+    def __init__(
+        self, endpoint: str, n_nodes: int, pace: Pace, keys: Keys | None = None, *, held: bool = False
+    ) -> None:
+        """held: the run starts when release() is called. Raises ConfigError, OSError."""
+        self._rendezvous = Rendezvous(n_nodes, pace, time.monotonic(), held=held)
+        super().__init__(endpoint, self._rendezvous, FROM_NODES, pace, keys)
+
+    def tell_dead(self, rank: int, why: str) -> None:
+        """This node is known to be dead by the process that started it."""
+        self.call(lambda: self._rendezvous.on_death(rank, why))
+
+    def release(self) -> None:
+        """All that wait for the start begin."""
+        self.call(self._rendezvous.release)
+
+    def cancel(self, why: str) -> None:
+        """All nodes end at once."""
+        self.call(lambda: self._rendezvous.cancel(why))
+
+    def take_notices(self) -> list[str]:
+        return self._rendezvous.take_notices()
+
+    @property
+    def failure(self) -> str:
+        return self._rendezvous.failure
+
+    @property
+    def step(self) -> RunStep:
+        """How far the run is."""
+        return self._rendezvous.step
+
+
+class _Allowed:
+    """What the authenticator asks."""
+
+    def __init__(self, keys: frozenset[bytes]) -> None:
+        self._keys = keys
+
+    def callback(self, domain: str, key: bytes) -> bool:
+        return key in self._keys

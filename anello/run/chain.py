@@ -1,0 +1,198 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The interface between the command line and a chain with front ends; anello.run.run drives every chain through it.
+
+A chain joins front ends (in a process of their own) and a node (in this one). What is special to it is made here and
+used through the protocols below; the engine's classes satisfy them as they are.
+"""
+
+from __future__ import annotations
+
+import time
+from abc import ABC, abstractmethod
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Protocol
+
+from anello.account.quantiles import honest, honest_legs
+from anello.errors import ConfigError
+from anello.run.display import Item, Progress
+
+if TYPE_CHECKING:  # what the front ends' process needs no more of than the names
+    from anello.account.history import Moment
+    from anello.account.notices import Line, Notices
+    from anello.account.record import CounterDict, Record
+    from anello.account.verdict import Flaw
+    from anello.configuration.base import FrontEndsConfig
+    from anello.configuration.origin import Origin
+
+
+class ChainNode(Protocol):
+    """A node of any chain: it has bound its ports when it is made."""
+
+    def start(self) -> None: ...
+    def stop(self) -> None: ...
+    def finished(self) -> bool: ...
+    def set_state(self, word: str) -> None: ...
+    def ports(self) -> list[int]: ...
+    def counters(self) -> CounterDict: ...
+    def latency(self) -> dict[str, dict[str, Any]]: ...
+    def latency_over_time(self) -> dict[str, dict[str, Any]]:
+        """Of some legs: begin_ns (wall clock) and bin_ns; count, sum_ns, max_ns, n_late (above 1 ms): uint64[N]."""
+
+    def hiccups(self) -> dict[int, dict[str, Any]]:
+        """Of the machine, by core: delays, as a leg of the latency; over_time; is_on_the_way, is_realtime: bool."""
+
+    def notices(self) -> Sequence[Line]: ...
+    def states(self) -> dict[str, str]: ...
+    def sequences(self) -> dict[int, dict[str, Any]]: ...
+
+
+class ChainSource(Protocol):
+    """The front ends of any chain, ready to start."""
+
+    def start(self) -> None: ...
+    def stop(self) -> None: ...
+    def running(self) -> bool: ...
+    def set_state(self, word: str) -> None: ...
+    def counters(self) -> CounterDict: ...
+    def sequences(self) -> dict[int, dict[str, Any]]: ...
+    def truth(self) -> Mapping[str, Any]:
+        """Arrays that say what was sent; empty where the report asks for none."""
+
+
+@dataclass(frozen=True)
+class Look:
+    """What a meter sees of a running node. sums: since its start; gained: since the last look."""
+
+    node: ChainNode
+    counters: CounterDict
+    time_s: float  # since the first look
+    seconds: float  # since the last
+    sums: tuple[int, ...]
+    gained: tuple[int, ...]
+
+
+class Meter(ABC):
+    """Looks at a running node now and then, and returns differences of its counters."""
+
+    def __init__(self) -> None:
+        self._began = self._last_time = time.monotonic()
+        self._last: tuple[int, ...] = ()
+
+    def look(self, node: ChainNode, counters: CounterDict, lost: Mapping[str, int] | None = None) -> Progress:
+        """counters: the node's, as they are now. lost: by cause, None where that is not looked at."""
+        now = time.monotonic()
+        sums = self._sums(counters)
+        gained = tuple(new - old for new, old in zip(sums, self._last or (0,) * len(sums), strict=True))
+        seconds = max(now - self._last_time, 1e-3)
+        self._last, self._last_time = sums, now
+        look = Look(node, counters, now - self._began, seconds, sums, gained)
+        return Progress(look.time_s, (*self._items(look), *([] if lost is None else [_lost(lost)])))
+
+    @abstractmethod
+    def _sums(self, counters: CounterDict) -> tuple[int, ...]: ...
+
+    @abstractmethod
+    def _items(self, look: Look) -> Iterator[Item]: ...
+
+
+def _lost(lost: Mapping[str, int]) -> Item:
+    return Item("lost", ", ".join(f"{n:,} {words}" for words, n in lost.items()) or "nothing", bool(lost))
+
+
+class Keeper(Protocol):
+    """Keeps samples that a node offers."""
+
+    def look(self, node: Any) -> None: ...
+
+
+@dataclass(frozen=True)
+class GivenEvents:
+    """The events of a file, and what another reconstruction found in them; both of the chain's own kinds."""
+
+    events: Any
+    reference: Any = None
+
+
+@dataclass(frozen=True)
+class RunEnd:
+    """What is known once a run is over. The node has stopped and is still there."""
+
+    node: ChainNode
+    kept: Any  # the chain's own Keeper
+    notices: Notices
+    directory: Path
+    wall_s: float
+    source: CounterDict | None
+    interface: str
+    one_host: bool
+    interrupted: bool
+    cpu: Mapping[str, float] | None
+    truth: Mapping[str, Any] | None
+    reference: Any  # of the chain's own kind: what another reconstruction found in the events of a file
+    made: Mapping[int, Any] = field(default_factory=dict)  # by board: Source.sequences
+    ended_badly: str = ""
+    history: tuple[Moment, ...] = ()
+    origin: Origin | None = None
+
+    def common(self) -> dict[str, Any]:
+        """The fields that every Record has, except its configuration."""
+        return {
+            "node": self.node.counters(), "source": self.source, "wall_s": self.wall_s,
+            "latency": honest_legs(self.node.latency()), "latency_over_time": self.node.latency_over_time(),
+            "hiccups": _honest_hiccups(self.node.hiccups()), "states": self.node.states(),
+            "notices": self.notices.kept(), "interrupted": self.interrupted,
+            "one_host": self.one_host, "interface": self.interface, "cpu": self.cpu, "made": self.made,
+            "came": self.node.sequences(), "ended_badly": self.ended_badly, "origin": self.origin,
+            "history": self.history,
+        }  # fmt: skip
+
+
+def _honest_hiccups(by_core: Mapping[int, Mapping[str, Any]]) -> dict[int, dict[str, Any]]:
+    return {core: {**told, "delays": honest(told["delays"])} for core, told in by_core.items()}
+
+
+class Chain(ABC):
+    """One way from front ends to results, by its configuration."""
+
+    @property
+    @abstractmethod
+    def config(self) -> FrontEndsConfig: ...
+
+    @abstractmethod
+    def make_node(self, directory: Path, origin: Origin | None = None) -> ChainNode:
+        """A node that has bound its ports; its files go to the run's directory. origin: of the run that it is for, told
+        to it with anello.configuration.origin.node_values. Raises ConfigError, OSError."""
+
+    def events_of(self, file: Path) -> GivenEvents:
+        """What front ends send for `--events FILE`. Raises InputError, and ConfigError where the chain's front ends can
+        send no file."""
+        rule = "must be left out where front ends can send simulated events only"
+        raise ConfigError("--events", rule, f"{file}, for the chain {self.config.chain}", "Simulate events instead")
+
+    @abstractmethod
+    def make_source(self, given: GivenEvents | None) -> ChainSource:
+        """Front ends that could start at once. given: of events_of. Raises ConfigError where a port is left open."""
+
+    @abstractmethod
+    def keeper(self) -> Keeper: ...
+
+    @abstractmethod
+    def meter(self) -> Meter: ...
+
+    @abstractmethod
+    def flaws(self, node: CounterDict, source: CounterDict | None) -> Sequence[Flaw]:
+        """What is wrong by now, of a run that goes on."""
+
+    @abstractmethod
+    def record(self, end: RunEnd) -> Record: ...
+
+    @abstractmethod
+    def longest_pause_s(self) -> float:
+        """That front ends make by themselves, as the configuration has them."""
+
+    def source_settings(self, ports: Sequence[int]) -> list[str]:
+        """Settings of the front ends besides the user's: the node's ports and the run's length."""
+        length = (f"{key}={value}" for key, value in self.config.run_length().items())
+        return [f"{self.config.source_section}.ports={list(ports)}", *length]

@@ -1,0 +1,12 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Which chain a configuration is for."""
+
+from anello import registry
+from anello.configuration.base import FrontEndsConfig
+from anello.run.chain import Chain
+
+
+def chain_of(config: FrontEndsConfig) -> Chain:
+    """The chain of a configuration; the libraries of others are not loaded."""
+    chain: Chain = registry.part(config.chain, "chain")(config)
+    return chain

@@ -1,0 +1,601 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The ledger of the camera chain: datagrams, fragments and events, for hundreds of boards.
+
+Each board has its own rows (Ledger.boards). The display shows their sums, and the few boards that stand out.
+"""
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
+
+from anello.account.identity import CAUSES, COUNTED, ORDERED, Came, Made, Matched, matched, size
+from anello.account.ledger import (
+    NEVER_SEEN,
+    TAKEN_FOR_STRANGERS,
+    UNEXPLAINED,
+    Counters,
+    Ledger,
+    Loss,
+    Part,
+    Reader,
+    Row,
+    dropped_datagrams,
+    possible_causes,
+    publish_rows,
+    taken_for_strangers,
+)
+
+MAX_SHOWN_BOARDS = 5
+ENDED = 2  # build.board<b>.state: its run has ended, so that its markers have announced everything
+
+# Where a fragment that reached the builder can end: counter of the board, of the group ("fragments_" before), words.
+OUTCOMES = (
+    ("placed", "placed"), ("duplicate", "duplicate"), ("late", "late"), ("ahead", "beyond the window"),
+    ("other_run", "of another run"), ("dropped", "dropped, no free buffer"),
+)  # fmt: skip
+
+# What becomes of events that are given to a stream: words, counter.
+STREAMED = (
+    ("sent", "events_sent"), ("dropped, the receiver is slow", "dropped_queue_full"),
+    ("dropped, nobody received", "dropped_not_connected"), ("lost with a connection", "lost_disconnected"),
+    ("not sent by the end", "lost_at_end"),
+)  # fmt: skip
+
+
+def build_camera_ledger(
+    node: Counters, source: Counters | None = None, *, groups: Sequence[range], one_host: bool = False,
+    made: Mapping[int, Any] | None = None, came: Mapping[int, Any] | None = None,
+) -> Ledger:  # fmt: skip
+    """From the counters of a node that has drained and, where known, of the front ends (of every process of them).
+
+    groups: the boards of each builder.
+    Without the front ends' counters their totals come from the end-of-run markers. one_host: both ends stand on this
+    machine, so that no network can lose anything and every loss must have been counted by the kernel. made, came:
+    which numbers were made and which arrived (CameraSource.sequences, CameraNode.sequences); otherwise losses
+    are only counted.
+    """
+    boards = _Boards(node, source, groups, made or {}, came or {})
+    whole = boards.whole(one_host)
+    rows = (*boards.sums(), *boards.shown(), *whole.rows())
+    return Ledger(rows, tuple(boards.all_rows()), tuple(boards.losses(whole.why_never_came)))
+
+
+# --- A node of a farm: its boards before the exchange, whole events behind it --------------------------------------
+def farm_node_rows(node: Counters) -> Iterator[Row]:
+    """Of one node, whose page also has the counters of the front ends that it started; none where it has no camera."""
+    reader = Reader(node)
+    if "pack" in node:
+        numbers = sorted(int(block.removeprefix("build.board")) for block in node if block.startswith("build.board"))
+        source = node if any(block.startswith("source.board") for block in node) else None
+        boards = _Boards(node, source, [range(numbers[0], numbers[-1] + 1)], {}, {})
+        yield from boards.sums()
+        yield from (row for row in boards.all_rows() if row.problem)  # a sum shows nothing of it
+        yield from boards.whole(one_host=source is not None).intake_rows()
+        yield from _pack_rows(reader)
+    if "unpack" in node:
+        yield from _unpack_rows(reader)
+        yield from _Whole(reader, None, [], [], one_host=False).output_rows("unpack")
+
+
+def _pack_rows(node: Reader) -> Iterator[Row]:
+    def packed(name: str) -> int:
+        return node("pack", name)
+
+    parts = packed("parts_in")
+    yield node.row("parts", "handed on by the builder", node("build.group0", "events_out"), [("taken", parts)])
+    yield node.row(
+        "parts", "taken", parts,
+        [("packed", packed("parts_packed")), ("of another run", packed("parts_other_run")),
+         ("before the first packet", packed("parts_before_start")),
+         ("after the last packet", packed("parts_after_end")), ("left, no room by the end", packed("parts_left"))],
+    )  # fmt: skip
+
+
+def _unpack_rows(node: Reader) -> Iterator[Row]:
+    def found(name: str) -> int:
+        return node("unpack", name)
+
+    handed_on = node("builder", "meps_complete") + node("builder", "meps_incomplete")
+    yield node.row("MEPs", "handed to the camera", handed_on, [("taken", found("meps"))])
+    yield node.row(
+        "events", "places in MEPs", found("places"), [("joined", found("events_out")), ("empty", found("places_empty"))]
+    )
+    yield node.row(
+        "parts", "in MEPs", found("parts_in"),
+        [("joined", found("parts_joined")), ("malformed", found("parts_malformed")),
+         ("of other boards, events or runs", found("parts_of_other"))],
+    )  # fmt: skip
+    yield node.row(
+        "events", "joined", found("events_out"),
+        [("complete", found("events_complete")), ("incomplete", found("events_incomplete"))],
+    )  # fmt: skip
+
+
+def farm_rows(nodes: Sequence[Counters], *, mfps_lost: bool) -> Iterator[Row]:
+    """What all nodes together know, where all of them lived to the end. mfps_lost: some MFPs were not built into a
+    MEP; how many parts they held nobody has counted, and they have rows of their own."""
+    if mfps_lost or not any("pack" in node for node in nodes) or not any("unpack" in node for node in nodes):
+        return
+    reader = Reader({})
+    packed = sum(node["pack"]["parts_packed"] for node in nodes if "pack" in node)
+    built = sum(node["unpack"]["parts_in"] for node in nodes if "unpack" in node)
+    yield reader.row("parts", "packed by all nodes", packed, [("in MEPs", built)])
+
+
+class _Boards:
+    """The rows of each board, and their sums."""
+
+    def __init__(
+        self, node: Counters, source: Counters | None, groups: Sequence[range], made: Mapping[int, Any],
+        came: Mapping[int, Any],
+    ) -> None:  # fmt: skip
+        self._node, self._source, self._groups = node, source, groups
+        self._boards = [
+            _Board(
+                Reader(node), Reader(source) if source else None, number, _matched(made.get(number), came.get(number))
+            )
+            for group in groups
+            for number in group
+        ]
+        self._rows = [list(board.rows()) for board in self._boards]
+
+    def sums(self) -> list[Row]:
+        return [_sum_of(rows) for rows in zip(*self._rows, strict=True)]
+
+    def shown(self) -> Iterator[Row]:
+        return _shown(self._boards, self._rows)
+
+    def losses(self, why_never_came: str) -> Iterator[Loss]:
+        return (loss for board in self._boards for loss in board.losses(why_never_came))
+
+    def all_rows(self) -> Iterator[Row]:
+        return (row for rows in self._rows for row in rows)
+
+    def whole(self, one_host: bool) -> "_Whole":
+        source = Reader(self._source) if self._source else None
+        return _Whole(Reader(self._node), source, self._boards, self._groups, one_host)
+
+
+def _matched(made: Any, came: Any) -> Matched | None:
+    if made is None or came is None:
+        return None
+    return matched(Made.of(made), Came.of(came).in_one_epoch())
+
+
+def _sum_of(rows: Iterable[Row]) -> Row:
+    """The same row of all boards as one. What is wrong with a board stands in its own row."""
+    rows = list(rows)
+    parts: dict[str, int] = {}
+    for row in rows:
+        for label, value in row.parts:
+            parts[label] = parts.get(label, 0) + value
+    name = rows[0].name.partition(": ")[2]
+    return Row(rows[0].level, f"all boards: {name}", sum(row.total for row in rows), tuple(parts.items()))
+
+
+def _shown(boards: list["_Board"], rows_of_boards: list[list[Row]]) -> Iterator[Row]:
+    """Boards that do not balance, and those that gave far less than the others; a few of them."""
+    off = [row for rows in rows_of_boards for row in rows if not row.balanced]
+    yield from off[:MAX_SHOWN_BOARDS]
+    not_placed = [board.n_not_placed for board in boards]
+    mean = sum(not_placed) / max(len(boards), 1)
+    by_loss = sorted(range(len(boards)), key=lambda index: not_placed[index], reverse=True)
+    for index in by_loss[: MAX_SHOWN_BOARDS - len(off[:MAX_SHOWN_BOARDS])]:
+        row = rows_of_boards[index][-1]
+        if not_placed[index] > 2 * mean and row.balanced:
+            yield row
+
+
+# --- One board ----------------------------------------------------------------------------------------------------
+@dataclass(frozen=True)
+class _Board:
+    """The counters of one board, of the node and of its front end."""
+
+    reader: Reader
+    source_reader: Reader | None
+    number: int
+    numbers: Matched | None = None  # what is known number by number
+
+    def built(self, name: str) -> int:
+        return self.reader(f"build.board{self.number}", name)
+
+    def sent(self, name: str) -> int:
+        return self.source_reader(f"source.board{self.number}", name) if self.source_reader else 0
+
+    @property
+    def has_ended(self) -> bool:
+        return self.built("state") == ENDED
+
+    @property
+    def n_placed(self) -> int:
+        """Without what came before the board's own address was known."""
+        return self.built("placed") - self.built("disowned")
+
+    @property
+    def n_arrived(self) -> int:
+        """By sequence number, each once."""
+        return sum(self.built(name) for name, _ in OUTCOMES if name != "duplicate") - self.built("disowned")
+
+    @property
+    def n_lost(self) -> int:
+        """Gaps in its sequence. Without an end of the run it says nothing of what was sent after the last that came."""
+        return self.built("lost")
+
+    @property
+    def n_not_placed(self) -> int:
+        return self.n_never_came + self.n_arrived - self.built("placed") + sum(self.withheld.values())
+
+    def row(self, level: str, name: str, total: int, parts: list[Part], problem: str = "") -> Row:
+        if self.source_reader:
+            self.reader.missing += self.source_reader.missing
+            self.source_reader.missing = []
+        return self.reader.row(level, f"board {self.number}: {name}", total, parts, problem)
+
+    # --- By number ------------------------------------------------------------------------------------------------
+    @cached_property
+    def withheld(self) -> dict[str, int]:
+        """Fragments that did not come because of the front end, by cause."""
+        if self.numbers:
+            return {cause: self.numbers.n(cause) for cause in CAUSES}
+        return {cause: self.sent(f"fragments_{name}") for cause, name in COUNTED.items()}
+
+    @cached_property
+    def n_never_came(self) -> int:
+        """Sent whole, and not seen. A fragment of another run is seen, but its number is not known."""
+        if not self.source_reader:
+            return self.n_lost
+        if self.numbers:
+            return size(self.numbers.never_came)
+        return self.sent("fragments") - self.n_seen - sum(self.withheld.values())
+
+    @property
+    def n_seen(self) -> int:
+        return self.n_arrived - self.built("other_run")
+
+    def losses(self, words: str) -> Iterator[Loss]:
+        """words: of what never came."""
+        where = f"board {self.number}"
+        for cause, n in self.withheld.items() if self.source_reader else ():
+            which = self.numbers.causes[cause] if self.numbers else ()
+            if n:
+                yield Loss("fragments", cause, n, cause in ORDERED, where, which)
+        if self.n_never_came:
+            which = self.numbers.never_came if self.numbers else ()
+            yield Loss("fragments", words, self.n_never_came, False, where, which)
+
+    # --- Rows -----------------------------------------------------------------------------------------------------
+    def rows(self) -> Iterator[Row]:
+        if self.source_reader:
+            yield from self._source_rows()
+        arrived = [(words, self.built(name)) for name, words in OUTCOMES if name not in ("duplicate", "placed")]
+        arrived = [("placed", self.n_placed), *arrived]
+        total = self.built("announced")
+        if not self.has_ended:  # still sending, or gone without an end marker
+            total = self.n_arrived + self.n_lost
+        yield self.row("fragments", "on their way", total, [*arrived, ("never came", self.n_lost)])
+
+    def _source_rows(self) -> Iterator[Row]:
+        refused = sum(self.sent(f"send_{reason}") for reason in ("refused", "no_buffers", "failed"))
+        yield self.row(
+            "datagrams", "to be sent",
+            self.sent("fragments") + self.sent("burst_markers") + self.sent("fragments_duplicated_injected"),
+            [("sent", self.sent("datagrams_sent")), ("refused by the sender's system", refused),
+             ("lost on purpose", self.sent("fragments_lost_injected")),
+             ("board dead", self.sent("fragments_dead_board"))],
+        )  # fmt: skip
+        made, announced = self.sent("fragments"), self.built("announced")
+        untold = 0 if self.has_ended else made - announced
+        yield self.row(
+            "fragments", "made, by its markers", made, [("announced", announced), ("no end-of-run marker came", untold)]
+        )
+        seen = [("placed", self.n_placed)]
+        seen += [(words, self.built(name)) for name, words in OUTCOMES if name in ("late", "ahead", "dropped")]
+        strange = (size(self.numbers.never_made), size(self.numbers.never_sent)) if self.numbers else (0, 0)
+        problem = f"{sum(strange)} fragments came that the board never sent" if sum(strange) else ""
+        causes = [*self.withheld.items(), ("sent whole, never came", self.n_never_came)]
+        yield self.row("fragments", "made", made + strange[0], [*seen, *causes], problem)
+
+
+# --- All of it ----------------------------------------------------------------------------------------------------
+class _Whole:
+    """Ports, groups of boards, and what follows them."""
+
+    def __init__(
+        self, node: Reader, source: Reader | None, boards: list[_Board], groups: Sequence[range], one_host: bool
+    ) -> None:
+        self._node, self._source, self._boards, self._groups = node, source, boards, groups
+        self._one_host = one_host
+
+    def rows(self) -> Iterator[Row]:
+        yield from self.intake_rows()
+        yield from self._join_rows()
+        yield from self.output_rows("join")
+
+    def intake_rows(self) -> Iterator[Row]:
+        """Up to the parts that each group's builder hands on."""
+        yield from self._lost_rows()
+        yield self._port_row()
+        for group, boards in enumerate(self._groups):
+            yield from self._group_rows(group, boards)
+
+    def output_rows(self, joiner: str) -> Iterator[Row]:
+        """Behind the block that counts joined events."""
+        yield from self._send_rows(joiner)
+        if "filter" in self._node.counters:
+            yield from self._filter_rows()
+        yield from self._output_rows()
+        yield from publish_rows(self._node, "events kept", self._node("send", "events_kept"))
+
+    def _ports(self, name: str) -> int:
+        return self._sum("receive.port", name)
+
+    def _sum(self, prefix: str, name: str) -> int:
+        """Over the blocks with a number behind the prefix."""
+        blocks = [block for block in self._node.counters if block.startswith(prefix)]
+        return sum(self._node(block, name) for block in blocks if block.removeprefix(prefix).isdigit())
+
+    def _all_groups(self, name: str) -> int:
+        return self._sum("build.group", name)
+
+    @property
+    def _malformed(self) -> int:
+        return sum(value for group in range(len(self._groups)) for _, value in self._malformed_of(group))
+
+    def _malformed_of(self, group: int) -> list[Part]:
+        verdicts = self._node.counters.get(f"receive.group{group}.verdict", {})
+        return [(f"malformed: {name}", int(value)) for name, value in verdicts.items() if name != "ok"]
+
+    def _sent(self, name: str) -> int:
+        if not self._source:
+            return 0
+        return sum(self._source(f"source.board{board.number}", name) for board in self._boards)
+
+    # A datagram that never became a fragment may have been anyone's: these causes are known for all boards together.
+    @cached_property
+    def _rubbish(self) -> int:
+        """Malformed datagrams beyond those that the front ends spoilt: they did not send them so."""
+        spoilt = self._sent("fragments_truncated_injected") + self._sent("fragments_corrupted_injected")
+        return max(self._malformed - spoilt, 0)
+
+    @cached_property
+    def _received(self) -> int:
+        """Datagrams that may be the front ends'."""
+        return self._ports("datagrams") - self._rubbish - self._strangers
+
+    @cached_property
+    def _strangers(self) -> int:
+        """Datagrams from other addresses than the boards' own; a few may have been counted as such by mistake."""
+        placed = sum(self._board(board.number, "disowned") for board in self._boards)
+        return self._all_groups("strangers") + placed - self._mistaken
+
+    @cached_property
+    def _mistaken(self) -> int:
+        return sum(self._board(board.number, "mistaken_strangers") for board in self._boards)
+
+    @cached_property
+    def _kernel_dropped(self) -> int:
+        gone = self._sent("datagrams_sent") - self._received
+        return dropped_datagrams(self._ports("kernel_dropped"), gone, joined=self._ports("super_packets") > 0)
+
+    @cached_property
+    def _taken_for_strangers(self) -> int:
+        gone = self._sent("datagrams_sent") - self._received - self._kernel_dropped
+        return taken_for_strangers(gone, self._all_groups("strangers") - self._mistaken)
+
+    @cached_property
+    def _unexplained(self) -> int:
+        """Datagrams that the front ends' system took, and that neither came nor were dropped or refused here."""
+        return self._sent("datagrams_sent") - self._received - self._kernel_dropped - self._taken_for_strangers
+
+    @property
+    def _n_of_others(self) -> int:
+        """Upper bound on the recognizable datagrams sent by others."""
+        again = self._all_groups("fragments_duplicate") - self._sent("fragments_duplicated_injected")
+        strange = sum(self._all_groups(f"fragments_{name}") for name in ("wrong_board", "wrong_size", "other_run"))
+        return self._rubbish + self._strangers + max(again, 0) + strange
+
+    @property
+    def _n_never_came(self) -> int:
+        return sum(board.n_never_came for board in self._boards)
+
+    @cached_property
+    def why_never_came(self) -> str:
+        """In words: counted causes that can have taken them, and what no counter explains."""
+        counted = [
+            ("dropped by the kernel", self._kernel_dropped if self._source else self._ports("kernel_dropped")),
+            (TAKEN_FOR_STRANGERS, self._mistaken + self._taken_for_strangers), ("malformed", self._rubbish),
+            ("of another run", self._all_groups("fragments_other_run")),
+            ("of a wrong board", self._all_groups("fragments_wrong_board")),
+            ("of a wrong size", self._all_groups("fragments_wrong_size")),
+            ("dropped, no free block", self._ports("blocks_dropped")),
+        ]  # fmt: skip
+        rest = not self._source or self._unexplained > 0
+        return possible_causes(self._n_never_came, counted, UNEXPLAINED if self._one_host else NEVER_SEEN, rest=rest)
+
+    def _lost_rows(self) -> Iterator[Row]:
+        if self._source:
+            yield self._sent_row(self._source)
+        n, problem = self._n_never_came, ""
+        if n and self._source and UNEXPLAINED in self.why_never_came:
+            problem = f"{n} fragments were sent on this host and never came: {self.why_never_came}"
+        if n:
+            yield self._row("fragments", "all boards: never came", n, [(self.why_never_came, n)], problem)
+
+    def _sent_row(self, source: Reader) -> Row:
+        """By datagram. More may come than was sent where others send to the ports too."""
+        sent, rest, problem = self._sent("datagrams_sent"), self._unexplained, ""
+        parts = [("received", self._received), ("dropped by the kernel", self._kernel_dropped)]
+        if self._taken_for_strangers:
+            parts.append((TAKEN_FOR_STRANGERS, self._taken_for_strangers))
+        if rest < 0:
+            problem = "" if -rest <= self._n_of_others else f"{-rest} more came than the front ends sent"
+            return self._row("datagrams", "sent, and received from others", sent - rest, parts, problem)
+        if rest and self._one_host:
+            problem = f"{rest} datagrams were sent on this host, did not arrive, and were not dropped by the kernel"
+        rest_words = UNEXPLAINED if self._one_host else NEVER_SEEN
+        return self._row("datagrams", "sent", sent, [*parts, (rest_words, rest)], problem)
+
+    def _row(self, level: str, name: str, total: int, parts: list[Part], problem: str = "") -> Row:
+        if self._source:
+            self._node.missing += self._source.missing
+            self._source.missing = []
+        return self._node.row(level, name, total, parts, problem)
+
+    def _port_row(self) -> Row:
+        return self._node.row(
+            "datagrams", "received", self._ports("datagrams"),
+            [("given to the builders", self._all_groups("datagrams")),
+             ("dropped, no free block", self._ports("blocks_dropped"))],
+        )  # fmt: skip
+
+    def _group_rows(self, group: int, boards: range) -> Iterator[Row]:
+        def built(name: str) -> int:
+            return self._node(f"build.group{group}", name)
+
+        def row(level: str, name: str, total: int, parts: list[Part]) -> Row:
+            return self._node.row(level, f"group {group}: {name}" if len(self._groups) > 1 else name, total, parts)
+
+        yield row(
+            "datagrams", "given to the builder", built("datagrams"),
+            [("fragments", built("fragments_in")), ("markers", built("markers")), ("of strangers", built("strangers")),
+             *self._malformed_of(group)],
+        )  # fmt: skip
+        yield row(
+            "datagrams", "of strangers", built("strangers"),
+            [("by board", sum(self._board(board, "strangers") for board in boards))],
+        )  # fmt: skip
+        of_known = [(words, built(f"fragments_{name}")) for name, words in OUTCOMES]
+        yield row(
+            "fragments", "right", built("fragments_in"),
+            [*of_known, ("of a wrong board", built("fragments_wrong_board")),
+             ("of a wrong size", built("fragments_wrong_size"))],
+        )  # fmt: skip
+        of_boards = [(words, sum(self._board(board, name) for board in boards)) for name, words in OUTCOMES]
+        yield row("fragments", "of known boards", sum(value for _, value in of_known), of_boards)
+        ends = ("complete", "timeout", "pushed_out", "run_ended")
+        yield row(
+            "events", "handed on", built("events_out"),
+            [(end.replace("_", " "), built(f"events_{end}")) for end in ends],
+        )  # fmt: skip
+        yield row(
+            "fragments", f"events x {len(boards)} boards", built("events_out") * len(boards),
+            [("placed", built("fragments_placed")), ("missing", built("fragments_missing"))],
+        )  # fmt: skip
+        yield row(
+            "fragments", "missing", built("fragments_missing"),
+            [("by board", sum(self._board(board, "missing") for board in boards))],
+        )  # fmt: skip
+
+    def _board(self, board: int, name: str) -> int:
+        return self._node(f"build.board{board}", name)
+
+    def _join_rows(self) -> Iterator[Row]:
+        def joined(name: str) -> int:
+            return self._node("join", name)
+
+        parts: list[Part] = [("joined", joined("parts_joined")), ("late", joined("parts_late"))]
+        yield self._node.row("parts", "handed on by the builders", self._all_groups("events_out"), parts)
+        yield self._node.row("parts", "taken", joined("parts_in"), parts)
+        if len(self._groups) == 1:
+            yield self._node.row("events", "joined", joined("events_out"), parts[:1])
+        yield self._node.row(
+            "fragments", "placed", self._all_groups("fragments_placed"),
+            [("in joined events", joined("fragments")), ("in late parts", joined("fragments_late"))],
+        )  # fmt: skip
+        yield self._node.row(
+            "events", "joined", joined("events_out"),
+            [("complete", joined("events_complete")), ("incomplete", joined("events_incomplete"))],
+        )  # fmt: skip
+
+    def _send_rows(self, joiner: str) -> Iterator[Row]:
+        def sent(name: str) -> int:
+            return self._node("send", name)
+
+        yield self._node.row(
+            "events", "joined", self._node(joiner, "events_out"), [("given to the sending stage", sent("events_in"))]
+        )
+        yield self._node.row(
+            "events", "given to the sending stage", sent("events_in"),
+            [("kept", sent("events_kept")), ("rejected by the filter", sent("events_filtered"))],
+        )  # fmt: skip
+
+    def _filter_rows(self) -> Iterator[Row]:
+        def filtered(name: str) -> int:
+            return self._node("filter", name)
+
+        given = self._node("send", "events_in")
+        yield self._node.row(
+            "events", "given to the sending stage", given, [("judged by the filter", filtered("events_in"))]
+        )
+        kept = self._node("send", "events_kept")
+        yield self._node.row("events", "kept", kept, [("let pass by the filter", filtered("events_kept"))])
+        yield self._node.row(
+            "events", "given to the filter", filtered("events_in"),
+            [("kept", filtered("events_kept")), ("rejected", filtered("events_rejected"))],
+        )  # fmt: skip
+        yield self._node.row(
+            "events", "kept", filtered("events_kept"),
+            [("by signal", filtered("kept_by_signal")), ("without a filter", filtered("kept_unfiltered")),
+             ("by fraction", filtered("kept_by_fraction")), ("by prescale", filtered("kept_by_prescale")),
+             ("incomplete", filtered("kept_incomplete")), ("calibration", filtered("kept_calibration"))],
+        )  # fmt: skip
+        yield self._node.row(
+            "events", "rejected", filtered("events_rejected"),
+            [("without signal", filtered("rejected_no_signal")), ("incomplete", filtered("rejected_incomplete"))],
+        )  # fmt: skip
+
+    def _output_rows(self) -> Iterator[Row]:
+        """What was made of the events that were kept, where records of them were asked for."""
+        if "compress" in self._node.counters:
+            yield self._output_row(
+                "kept", ("send", "events_kept"), "compress",
+                (("compressed", "events_encoded"), ("could not be compressed", "events_failed")),
+            )  # fmt: skip
+        if "camera_store" in self._node.counters:
+            yield self._output_row(
+                "compressed", ("compress", "events_encoded"), "camera_store", (("given to the file", "events_seen"),)
+            )
+            yield self._output_row(
+                "given to the file", ("camera_store", "events_seen"), "camera_store",
+                (("stored", "events_stored"), ("lost by an error of the file", "events_lost")),
+            )  # fmt: skip
+        if "camera_stream" in self._node.counters:
+            yield self._output_row(
+                "compressed", ("compress", "events_encoded"), "camera_stream", (("given to the stream", "events_in"),)
+            )
+            yield self._output_row(
+                "given to the stream", ("camera_stream", "events_in"), "camera_stream",
+                STREAMED,
+            )  # fmt: skip
+
+        if "r1_stream0" in self._node.counters:
+            yield from self._r1_rows()
+
+    def _r1_rows(self) -> Iterator[Row]:
+        """R1v1 files that are written while the run goes on: all streams together, and all writers."""
+
+        def row(name: str, total: int, prefix: str, parts: tuple[tuple[str, str], ...]) -> Row:
+            return self._node.row("events", name, total, [(words, self._sum(prefix, one)) for words, one in parts])
+
+        yield row(
+            "compressed",
+            self._node("compress", "events_encoded"),
+            "r1_stream",
+            (("given to R1v1 streams", "events_in"),),
+        )
+        yield row("given to R1v1 streams", self._sum("r1_stream", "events_in"), "r1_stream", STREAMED)
+        yield row(
+            "sent to writers of R1v1 files", self._sum("r1_stream", "events_sent"), "r1_writer",
+            (("taken", "events_in"), ("not taken by one that died", "events_never_taken")),
+        )  # fmt: skip
+        yield row(
+            "taken by writers of R1v1 files", self._sum("r1_writer", "events_in"), "r1_writer",
+            (("in R1v1 files", "events_written"), ("of another camera or shape", "events_refused"),
+             ("lost by an error of the file", "events_lost"), ("lost with a writer", "events_lost_with_writer")),
+        )  # fmt: skip
+
+    def _output_row(self, name: str, total: tuple[str, str], block: str, parts: tuple[tuple[str, str], ...]) -> Row:
+        """total and parts: (block or words, counter)."""
+        values = [(words, self._node(block, counter)) for words, counter in parts]
+        return self._node.row("events", name, self._node(*total), values)

@@ -1,0 +1,45 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The sections of this chain's configuration. Keys that the engine reads are declared in keys.cpp; those that several
+chains have are in anello/configuration/sections.py."""
+
+from typing import ClassVar
+
+from anello.configuration.section import Own
+from anello.configuration.sections import FrontEndsRunSection, ThreadsSection
+
+from ..engine_keys import Km3netBoardsKeys, Km3netFaultsKeys, Km3netLineKeys, Km3netRunKeys, Km3netThreadsKeys
+
+SLICES_PER_S = 10
+
+
+class Km3netRunSection(FrontEndsRunSection, Km3netRunKeys):
+    """The run as a whole."""
+
+    own: ClassVar = {
+        "name": Own("km3net"),
+        "n_report_events": Own(meaning="Events whose size is kept for the report."),
+    }
+
+
+class LineSection(Km3netLineKeys):
+    """The line of optical modules (DOMs), and how their boards send."""
+
+    @property
+    def header_bytes(self) -> int:
+        """Of a datagram, before its hits."""
+        return 40 if self.long_header else 28
+
+
+class BoardsSection(Km3netBoardsKeys):
+    """The front ends: what a simulated sea lets the PMTs see, and how the boards send it."""
+
+    faults: Km3netFaultsKeys = Km3netFaultsKeys()
+
+    @property
+    def rate_hz(self) -> float:
+        """Slices per second."""
+        return SLICES_PER_S
+
+
+class Km3netThreadsSection(Km3netThreadsKeys, ThreadsSection):
+    """Which stages share a thread, and where threads run."""

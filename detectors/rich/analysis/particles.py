@@ -1,0 +1,116 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Which particle made a ring, and what kind of event its rings make."""
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from anello.rich.analysis.rings import Rings
+
+from ..engine import engine
+from ..engine_keys import RichSimulationKeys
+
+PARTICLES = ("electron", "muon", "pion", "kaon")
+ELECTRON_RING_RADIUS_MM: float = RichSimulationKeys.model_fields["electron_ring_radius_mm"].default
+
+
+@dataclass(frozen=True)
+class Identity:
+    """Of R rings, for the particles of PARTICLES in this order.
+
+    expected_radius_mm: float64[R, 4], 0 below threshold. log_likelihood: float64[R, 4], natural logarithm of the
+    density of the radius, 1/mm; -inf where the particle makes no ring.
+    """
+
+    expected_radius_mm: NDArray[np.float64]
+    log_likelihood: NDArray[np.float64]
+
+    @property
+    def particle(self) -> NDArray[np.int64]:
+        """int64[R]: the likeliest, an index into PARTICLES; -1 where none is possible."""
+        possible = np.isfinite(self.log_likelihood).any(axis=1)
+        return np.where(possible, self.log_likelihood.argmax(axis=1), -1)
+
+
+def identify(
+    radius_mm: ArrayLike,
+    radius_variance_mm2: ArrayLike,
+    momentum_gev: ArrayLike,
+    *,
+    electron_ring_radius_mm: float = ELECTRON_RING_RADIUS_MM,
+    momentum_resolution: float = 0.0,
+) -> Identity:
+    """Likelihoods of electron, muon, pion and kaon for rings of tracks whose momentum is known.
+
+    radius_mm, radius_variance_mm2: of R rings, as find_rings(quality=True) gives them (covariance_mm2[:, 2, 2]).
+    momentum_gev: of their tracks, GeV/c, above 0. electron_ring_radius_mm: of a particle at the speed of light, from
+    which the refractive index follows; the mirrors' focal length is NA62's, 17.02 m. momentum_resolution: relative
+    standard deviation; what it does to the expected radius is added to the variance.
+
+    The radius is Gaussian about the particle's expected one. Raises ValueError for wrong shapes or values.
+    """
+    radius = _column("radius_mm", radius_mm)
+    variance = _column("radius_variance_mm2", radius_variance_mm2)
+    momentum = _column("momentum_gev", momentum_gev)
+    if not radius.shape == variance.shape == momentum.shape:
+        raise ValueError(
+            f"radius_mm has shape {radius.shape}, radius_variance_mm2 {variance.shape} and momentum_gev "
+            f"{momentum.shape}: they must be equal"
+        )
+    _require_positive("radius_variance_mm2", variance)
+    _require_positive("momentum_gev", momentum)
+    if not np.isfinite(momentum).all() or not np.isfinite(radius).all():
+        raise ValueError("radius_mm and momentum_gev must be finite")
+    if not 50 <= electron_ring_radius_mm <= 400:
+        raise ValueError(f"electron_ring_radius_mm must be 50 to 400, not {electron_ring_radius_mm}")
+    if not 0 <= momentum_resolution < 0.5:
+        raise ValueError(f"momentum_resolution must be 0 to below 0.5, not {momentum_resolution}")
+
+    expected = engine().ring_radii(momentum, electron_ring_radius_mm)
+    low, high = (engine().ring_radii(momentum * (1 + sign * momentum_resolution), electron_ring_radius_mm)
+                 for sign in (-1, 1))  # fmt: skip
+    spread = variance[:, None] + ((high - low) / 2) ** 2
+    miss = radius[:, None] - expected
+    density = -0.5 * (miss**2 / spread + np.log(2 * np.pi * spread))
+    return Identity(expected, np.where((expected > 0) & np.isfinite(spread), density, -np.inf))
+
+
+def electron_like(rings: Rings, *, electron_ring_radius_mm: float = ELECTRON_RING_RADIUS_MM,
+                  max_pull: float = 2.5) -> NDArray[np.bool_]:  # fmt: skip
+    """bool[R]: rings as large as an electron's, within max_pull standard deviations; needs no momentum.
+
+    rings: of find_rings(quality=True). Raises ValueError without quality.
+    """
+    if rings.quality is None:
+        raise ValueError("these rings have no quality: find them with find_rings(..., quality=True)")
+    variance = rings.quality.covariance_mm2[:, 2, 2].astype(np.float64)
+    miss = np.abs(rings.radius_mm.astype(np.float64) - electron_ring_radius_mm)
+    return np.isfinite(variance) & (miss < max_pull * np.sqrt(variance))
+
+
+def per_event(rings: Rings, chosen: NDArray[np.bool_]) -> NDArray[np.int64]:
+    """int64[E]: how many rings of each event are chosen; chosen: bool[R]."""
+    return np.bincount(rings.event_index[chosen], minlength=rings.n_events)
+
+
+def confusion(true: NDArray[np.int64], found: NDArray[np.int64], n_classes: int) -> NDArray[np.int64]:
+    """int64[n_classes, n_classes]: events by true class (row) and found class (column). Raises ValueError."""
+    if true.shape != found.shape:
+        raise ValueError(f"true has shape {true.shape} and found {found.shape}: they must be equal")
+    if len(true) and (min(true.min(), found.min()) < 0 or max(true.max(), found.max()) >= n_classes):
+        raise ValueError(f"classes must be 0 to {n_classes - 1}")
+    return np.bincount(true * n_classes + found, minlength=n_classes**2).reshape(n_classes, n_classes)
+
+
+def _column(name: str, values: ArrayLike) -> NDArray[np.float64]:
+    array = np.ascontiguousarray(values, dtype=np.float64)
+    if array.ndim != 1:
+        raise ValueError(f"{name} has shape {array.shape}: it must be (R,)")
+    return array
+
+
+def _require_positive(name: str, values: NDArray[np.float64]) -> None:
+    bad = np.flatnonzero(~(values > 0))
+    if len(bad):
+        raise ValueError(f"{name}[{bad[0]}] is {values[bad[0]]}: it must be above 0")

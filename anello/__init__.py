@@ -38,12 +38,18 @@ def __getattr__(name: str) -> "Any":
         return import_module(f"{__name__}.subscribe").subscribe
     if name in __all__ or name in MOVED:
         return import_module(f"{__name__}.{MOVED.get(name, name)}")
-    if not name.startswith("_"):
-        from anello import registry
-
+    if not name.startswith("_") and not _is_module(name):
+        registry = import_module(f"{__name__}.registry")
         if name in (offered := registry.offered()):
             return registry.load(offered[name])
     raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+
+
+def _is_module(name: str) -> bool:
+    """Python asks for a module as for any name before it looks for a file."""
+    from importlib.util import find_spec
+
+    return find_spec(f"{__name__}.{name}") is not None
 
 
 class _MovedModules:

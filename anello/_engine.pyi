@@ -59,7 +59,7 @@ class FarmDraw:
         """scenario, nodes, faults, findings, digest, and trace: (kind, from ns, until ns, node, other node, text)."""
 
 def measure_farm(settings: list[str], progress: Callable[[float], bool]) -> dict[str, Any]:
-    """What a farm carries (engine/simulate/farm_plan.hpp): all fields of its FarmLoad, and links by kind. settings:
+    """What a farm carries (engine/simulate/farm/farm_plan.hpp): all fields of its FarmLoad, and links by kind. settings:
     NAME=VALUE, with names of farm_scenario_keys(). `progress` is called with the share that is done; False: stop. Raises
     ConfigError."""
 

@@ -35,7 +35,7 @@ Backend = Literal["socket", "io_uring", "af_xdp", "tpacket", "pcap", "nanet"]
 Memory = Literal["host", "huge", "pinned"]
 WhenFull = Literal["wait", "drop_new", "overwrite_oldest"]
 
-# DatagramRecord of engine/receive/clop.hpp. verdict: an index into anello.packets.verdicts(), 0 = ok.
+# DatagramRecord of engine/receive/card/clop.hpp. verdict: an index into anello.packets.verdicts(), 0 = ok.
 RECORD = np.dtype(
     [
         ("offset_bytes", "u8"), ("length_bytes", "u4"), ("source_host", "u4"), ("source_port", "u2"),

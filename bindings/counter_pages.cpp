@@ -2,7 +2,7 @@
 // Counter pages of other processes, as dictionaries: anello/counters/pages.py says what is in them.
 #include <nanobind/stl/string.h>
 
-#include "core/page_reader.hpp"
+#include "core/counters/page_reader.hpp"
 #include "counters.hpp"
 #include "histograms.hpp"
 #include "module.hpp"

@@ -37,5 +37,6 @@ NB_MODULE(_engine, module) {
     for (const bindings::Extension* extension : bindings::Extension::all()) {
         nanobind::module_ part = module.def_submodule(extension->name().c_str());
         extension->bind(part);
+        anello::wire::add_packet_formats(extension->formats());
     }
 }

@@ -14,8 +14,8 @@
 #include "arrays.hpp"
 #include "core/errors.hpp"
 #include "module.hpp"
-#include "receive/make_backend.hpp"
-#include "receive/pcap_backend.hpp"
+#include "receive/card/make_backend.hpp"
+#include "receive/frames/pcap_backend.hpp"
 #include "wire/packet_format.hpp"
 
 namespace anello::bindings {

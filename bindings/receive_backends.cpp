@@ -2,7 +2,7 @@
 #include <nanobind/stl/string.h>
 
 #include "module.hpp"
-#include "receive/make_backend.hpp"
+#include "receive/card/make_backend.hpp"
 
 namespace anello::bindings {
 

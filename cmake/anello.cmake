@@ -28,10 +28,10 @@ if(NOT ANELLO_SANITIZE)
   endif()
 endif()
 
-# anello_folder(NAME [DEPS folder...] [LIBS target...]): the library of engine/NAME, all its .cpp files.
+# anello_folder(NAME [DEPS folder...] [LIBS target...]): the library of engine/NAME, all .cpp files in it and below.
 function(anello_folder name)
   cmake_parse_arguments(ARG "" "" "DEPS;LIBS" ${ARGN})
-  file(GLOB sources CONFIGURE_DEPENDS ${CMAKE_CURRENT_SOURCE_DIR}/*.cpp)
+  file(GLOB_RECURSE sources CONFIGURE_DEPENDS ${CMAKE_CURRENT_SOURCE_DIR}/*.cpp)
   add_library(anello_${name} STATIC ${sources})
   add_library(anello::${name} ALIAS anello_${name})
   set_target_properties(anello_${name} PROPERTIES EXPORT_NAME ${name})

@@ -1,24 +1,19 @@
 # What programs of others may include; docs/reference/cpp.md says what each is for. Add one here and there. Those of a
 # detector stand behind its anello_detector(PUBLIC_HEADERS ...).
 set(anello_PUBLIC_HEADERS
-  receive/card.hpp
+  receive/card/card.hpp
   stream/stream.hpp
   publish/record.hpp
   fabric/fabric_config.hpp
-  wire/camera.hpp
-  wire/camera_group.hpp
-  wire/clb.hpp
-  wire/mep.hpp
   wire/mfp.hpp
-  wire/mgp.hpp
-  wire/mtp.hpp)
+  wire/mgp.hpp)
 get_property(of_detectors GLOBAL PROPERTY ANELLO_PUBLIC_HEADERS_OF_DETECTORS)
 list(APPEND anello_PUBLIC_HEADERS ${of_detectors})
 
 # What a detector that is built out of tree may include beside them; they follow the engine, and may change with each
-# version. bindings/ is for its bindings.cpp, and the .cpp files are compiled into its module.
+# version. bindings/for_detectors is for its bindings.cpp, and the .cpp files are compiled into its module.
 set(anello_DETECTOR_HEADERS
-  core/event_slot.hpp
+  core/counters/event_slot.hpp
   exchange/mfp_packer.hpp
   memory/persistent_buffers.hpp
   memory/spsc_ring.hpp
@@ -26,21 +21,20 @@ set(anello_DETECTOR_HEADERS
   pipeline/packet_node.hpp
   pipeline/runner.hpp
   pipeline/thread_keys.hpp
-  receive/board_source.hpp
-  receive/make_backend.hpp
-  receive/port_counters.hpp
-  receive/sequence_tracker.hpp
-  receive/source_binding.hpp
+  receive/numbers/board_source.hpp
+  receive/card/make_backend.hpp
+  receive/datagrams/port_counters.hpp
+  receive/numbers/sequence_tracker.hpp
+  receive/numbers/source_binding.hpp
   source/packet_source.hpp
   source/planned_source.hpp
   source/send_books.hpp
-  source/udp_sink.hpp
+  source/sinks/udp_sink.hpp
   store/record_file.hpp
-  wire/bytes.hpp
-  wire/daq.hpp)
+  wire/bytes.hpp)
 set(anello_BINDINGS_FOR_DETECTORS
-  arrays.hpp config.cpp config.hpp counter_tables.hpp counters.hpp errors.cpp errors.hpp exchange_ends.hpp extension.hpp histograms.cpp
-  histograms.hpp keys.cpp keys.hpp node_handle.hpp out_of_tree/detector_module.cpp packet_chain.hpp sequences.hpp source_handle.hpp)
+  arrays.hpp config.cpp config.hpp counter_tables.hpp counters.hpp detector_module.cpp errors.cpp errors.hpp exchange_ends.hpp
+  extension.hpp histograms.cpp histograms.hpp keys.cpp keys.hpp node_handle.hpp packet_chain.hpp sequences.hpp source_handle.hpp)
 
 # anello_source_of(OUT HEADER): the folder, engine or detectors, in which it lies; empty: it is not ours.
 function(anello_source_of out header)
@@ -75,10 +69,10 @@ endfunction()
 function(anello_install_headers)
   set(included "")  # by the bindings
   foreach(file ${anello_BINDINGS_FOR_DETECTORS})
-    file(STRINGS ${PROJECT_SOURCE_DIR}/bindings/${file} lines REGEX "^#include \"")
+    file(STRINGS ${PROJECT_SOURCE_DIR}/bindings/for_detectors/${file} lines REGEX "^#include \"")
     list(TRANSFORM lines REPLACE "^#include \"([^\"]+)\".*" "\\1")
     list(APPEND included ${lines})
-    install(FILES ${PROJECT_SOURCE_DIR}/bindings/${file} DESTINATION lib/cmake/anello/bindings COMPONENT engine)
+    install(FILES ${PROJECT_SOURCE_DIR}/bindings/for_detectors/${file} DESTINATION lib/cmake/anello/bindings COMPONENT engine)
   endforeach()
   anello_with_included(headers ${anello_PUBLIC_HEADERS} ${anello_DETECTOR_HEADERS} ${included})
   foreach(header ${headers})

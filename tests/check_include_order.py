@@ -1,7 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """A folder of the engine includes only itself and the folders before it on the data's way.
 
-The order is the list in engine/CMakeLists.txt. Run as a program it prints each violation and exits 1 if there is one.
+The order is the list in engine/CMakeLists.txt. The parts of a folder, its own folders, have no list: of two parts only
+one includes the other. Run as a program it prints each violation and exits 1 if there is one.
 """
 
 import re
@@ -27,6 +28,7 @@ def violations(engine: Path) -> Iterator[str]:
     for folder in sorted(path.name for path in engine.iterdir() if path.is_dir()):
         if folder in order:
             yield from _folder_violations(engine / folder, order)
+            yield from _mutual_includes(engine / folder)
         elif any((engine / folder).iterdir()):
             yield f"{engine.name}/{folder}: has no place in the order of {engine.name}/CMakeLists.txt"
 
@@ -44,6 +46,23 @@ def _folder_violations(folder: Path, order: list[str]) -> Iterator[str]:
             elif target not in allowed:
                 yield f'{where}:{line}: {folder.name} includes "{include.group(1)}", but {target} comes after it'
     yield from _link_violations(folder, order, allowed)
+
+
+def _mutual_includes(folder: Path) -> Iterator[str]:
+    """Of parts that include each other."""
+    used = {part.name: set(_parts_used(part)) for part in folder.iterdir() if part.is_dir()}
+    for part, others in sorted(used.items()):
+        for other in sorted(others):
+            if part < other and part in used.get(other, ()):
+                yield f"{folder.parent.name}/{folder.name}: {part} and {other} include each other"
+
+
+def _parts_used(part: Path) -> Iterator[str]:
+    for source in (path for path in part.rglob("*") if path.suffix in SOURCES):
+        for target in INCLUDE.findall(source.read_text()):
+            folders = target.split("/")[:-1]
+            if folders[:1] == [part.parent.name] and len(folders) > 1 and folders[1] != part.name:
+                yield folders[1]
 
 
 def _link_violations(folder: Path, order: list[str], allowed: list[str]) -> Iterator[str]:

@@ -66,6 +66,7 @@ part_style() {
   check "Python: mypy --strict" .venv/bin/mypy anello detectors/*/ --exclude /tests/
   check "shell" check_shell
   check "include order of the engine" "$python" tests/check_include_order.py
+  check "files that comments and pages name" "$python" tests/check_names.py
   check "links and commands of the pages" "$python" tests/check_docs.py
 }
 

@@ -5,8 +5,8 @@ set(anello_sources
     ring_handover.cpp ring_share.cpp settings.cpp socket_ends.cpp)
 list(TRANSFORM anello_sources PREPEND ${ANELLO_ZMQ_DIR}/src/)
 set(anello_ring_sources
-    core/clock.cpp core/copy_ahead.cpp core/errors.cpp core/kernel_handle.cpp stream/receiver.cpp stream/ring_bell.cpp
-    stream/ring_memory.cpp stream/sender.cpp)
+    core/clock.cpp core/copy_ahead.cpp core/errors.cpp core/kernel_handle.cpp stream/receiver.cpp stream/ring/ring_bell.cpp
+    stream/ring/ring_memory.cpp stream/sender.cpp)
 list(TRANSFORM anello_ring_sources PREPEND ${ANELLO_ZMQ_DIR}/../engine/)
 list(APPEND anello_sources ${anello_ring_sources})
 

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Latency against time, and beside it how late the machine itself woke a thread: which late events that explains.
 
-Both are series of bins that begin at whole multiples of their length (engine/core/latency_series.hpp), and so lie on
+Both are series of bins that begin at whole multiples of their length (latency_series.hpp of the engine), and so lie on
 each other. An event is explained by the machine only by a rule that errs on the other side: see Explained.
 """
 

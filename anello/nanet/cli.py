@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The commands `anello nanet ...`: docs/how-to/card-core.md."""
+"""The commands `anello nanet ...`: docs/how-to/nanet-io.md."""
 
 import json
 from dataclasses import asdict

@@ -105,8 +105,8 @@ def _table(columns: Sequence[tuple[str, str, NDArray[Any]]]) -> Table:
 
 
 def samples(packet: Packet) -> NDArray[np.uint16]:
-    """Waveforms of a packet that carries them, uint16[n_gains, n_pixels, n_samples], ADC counts. Raises KeyError
-    where it has none."""
+    """Samples of a packet that carries them, uint16[n_gains, n_pixels, n_samples], ADC counts. Raises KeyError where
+    it has none."""
     shape = tuple(packet.header[name] for name in ("n_gains", "n_pixels", "n_samples"))
     return packet.tables["samples"].columns["sample"].astype(np.uint16).reshape(shape)
 

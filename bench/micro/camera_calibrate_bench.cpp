@@ -9,7 +9,7 @@
 
 #include "camera/calibrate/calibration.hpp"
 #include "camera/chain/selection.hpp"
-#include "camera/events/slot.hpp"
+#include "camera/events/builder/slot.hpp"
 #include "camera/tests/camera_event.hpp"
 #include "camera/tests/fits_file.hpp"
 #include "wire/bytes.hpp"

@@ -16,7 +16,7 @@
 #include <vector>
 
 #include "core/clock.hpp"
-#include "core/counters.hpp"
+#include "core/counters/counters.hpp"
 #include "fabric/fabric_config.hpp"
 
 /// Messages from one thread to another, by each transport of the build, and by plain blocking TCP as the measure of

@@ -7,11 +7,11 @@
 #include <memory>
 #include <vector>
 
-#include "core/event_slot.hpp"
-#include "core/histogram.hpp"
-#include "core/latency_leg.hpp"
-#include "core/latency_series.hpp"
-#include "core/thread_cell.hpp"
+#include "core/counters/event_slot.hpp"
+#include "core/counters/thread_cell.hpp"
+#include "core/latency/histogram.hpp"
+#include "core/latency/latency_leg.hpp"
+#include "core/latency/latency_series.hpp"
 
 namespace {
 

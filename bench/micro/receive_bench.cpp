@@ -4,7 +4,8 @@
 #include <memory>
 #include <vector>
 
-#include "receive/receiver.hpp"
+#include "receive/boards/mgp_unpacker.hpp"
+#include "receive/boards/receiver.hpp"
 #include "wire/bytes.hpp"
 #include "wire/mgp.hpp"
 
@@ -65,8 +66,9 @@ void receive_from_memory(benchmark::State& state, std::uint8_t flags) {
     const StreamCounters counters{page.add_block<ReceiveCounter>("receive"), page.add_block<wire::Verdict>("verdict")};
     BlockStream blocks({}, 16);
     std::vector<std::unique_ptr<StreamReceiver>> streams;
-    streams.push_back(std::make_unique<StreamReceiver>(StreamConfig{}, std::uint16_t{0}, make_unpacker({}), blocks,
-                                                       counters, SystemClock::instance()));
+    streams.push_back(std::make_unique<StreamReceiver>(StreamConfig{}, std::uint16_t{0},
+                                                       std::make_unique<MgpUnpacker>(MgpBoard{}), blocks, counters,
+                                                       SystemClock::instance()));
     Receiver receiver(std::make_unique<MemoryBackend>(packet), std::move(streams), SystemClock::instance(), 8);
     std::uint64_t n_taken = 0;
     const auto take_all = [&] {

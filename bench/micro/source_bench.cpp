@@ -11,7 +11,7 @@
 #include "camera/source/source.hpp"
 #include "rich/source/simulation.hpp"
 #include "rich/source/source.hpp"
-#include "source/udp_sink.hpp"
+#include "source/sinks/udp_sink.hpp"
 
 namespace {
 

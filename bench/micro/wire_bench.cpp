@@ -7,12 +7,12 @@
 #include <random>
 #include <vector>
 
-#include "wire/clb.hpp"
+#include "km3net/wire/clb.hpp"
+#include "rich/wire/mep.hpp"
+#include "rich/wire/mtp.hpp"
+#include "rich/wire/tel62.hpp"
 #include "wire/crc32c.hpp"
-#include "wire/mep.hpp"
 #include "wire/mgp.hpp"
-#include "wire/mtp.hpp"
-#include "wire/tel62.hpp"
 
 namespace {
 

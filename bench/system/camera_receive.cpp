@@ -25,11 +25,11 @@
 #include <vector>
 
 #include "camera/events/intake.hpp"
+#include "camera/wire/camera.hpp"
 #include "core/errors.hpp"
 #include "memory/persistent_buffers.hpp"
-#include "receive/card.hpp"
-#include "receive/socket_backend.hpp"
-#include "wire/camera.hpp"
+#include "receive/card/card.hpp"
+#include "receive/datagrams/socket_backend.hpp"
 
 namespace anello {
 namespace {

@@ -22,8 +22,8 @@
 #include <vector>
 
 #include "core/errors.hpp"
-#include "core/histogram.hpp"
-#include "receive/make_backend.hpp"
+#include "core/latency/histogram.hpp"
+#include "receive/card/make_backend.hpp"
 
 namespace anello {
 namespace {

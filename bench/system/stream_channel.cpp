@@ -16,7 +16,7 @@
 #include <stdexcept>
 
 #include "core/errors.hpp"
-#include "stream/ring_memory.hpp"
+#include "stream/ring/ring_memory.hpp"
 #include "stream/stream.hpp"
 
 namespace anello::bench {

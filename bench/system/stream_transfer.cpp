@@ -29,7 +29,7 @@
 #include <vector>
 
 #include "core/clock.hpp"
-#include "stream/wait_mode.hpp"
+#include "stream/ring/wait_mode.hpp"
 #include "stream_channel.hpp"
 
 namespace anello::bench {

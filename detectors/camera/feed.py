@@ -12,7 +12,7 @@ from anello.system.run_directory import of_node
 
 from .configuration.config import CameraConfig
 
-MAX_READOUTS = 8  # groups of a camera event, build/event.hpp
+MAX_READOUTS = 8  # groups of a camera event, events/event.hpp
 
 
 class CameraFeed(Feed):

@@ -7,9 +7,10 @@
 #include "exchange_ends.hpp"
 #include "extension.hpp"
 #include "keys.hpp"
+#include "km3net/chain/keys.hpp"
 #include "km3net/farm/ends.hpp"
 #include "km3net/farm/farm_counters.hpp"
-#include "km3net/keys.hpp"
+#include "km3net/wire/packet_formats.hpp"
 #include "node_handle.hpp"
 #include "source_handle.hpp"
 
@@ -174,7 +175,8 @@ const bindings::Extension extension(
     {bindings::table("Km3netLineKeys", line_keys), bindings::table("Km3netRunKeys", run_keys),
      bindings::table("Km3netBoardsKeys", boards_keys), bindings::table("Km3netFaultsKeys", faults_keys),
      bindings::table("Km3netSlicesKeys", slices_keys), bindings::table("Km3netCoincidencesKeys", coincidences_keys),
-     bindings::table("Km3netStoreKeys", store_keys), bindings::table("Km3netThreadsKeys", threads_keys)});
+     bindings::table("Km3netStoreKeys", store_keys), bindings::table("Km3netThreadsKeys", threads_keys)},
+    packet_formats());
 
 }  // namespace
 }  // namespace anello::km3net

@@ -7,7 +7,7 @@
 #include <span>
 #include <vector>
 
-#include "wire/clb.hpp"
+#include "km3net/wire/clb.hpp"
 
 /// Optical modules (DOMs) of KM3NeT, where they are and how their times are calibrated.
 namespace anello::km3net {

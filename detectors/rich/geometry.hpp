@@ -6,9 +6,9 @@
 #include <span>
 
 #include "core/words.hpp"
-#include "wire/rich_channels.hpp"
+#include "rich/wire/rich_channels.hpp"
 
-/// The NA62 RICH: 1952 PMTs in two disks, numbered as in wire/rich_channels.hpp. Positions as published in
+/// The NA62 RICH: 1952 PMTs in two disks, numbered as in rich/wire/rich_channels.hpp. Positions as published in
 /// TRIUMF-Capstone2022/richai (MIT).
 namespace anello::rich {
 

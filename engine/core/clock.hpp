@@ -10,7 +10,7 @@ namespace anello {
 
 using Nanoseconds = std::int64_t;
 
-/// The NA62 clock: timestamps count ticks of the "25 ns" clock (40.0786 MHz), fine time divides a tick by 256.
+/// Timestamps of boards count ticks of the "25 ns" clock (40.0786 MHz, the SPS' own), fine time divides a tick by 256.
 inline constexpr double tick_ns = 24.950971341;
 inline constexpr double fine_time_ns = tick_ns / 256.0;
 

@@ -30,7 +30,7 @@ namespace anello {
 ///
 /// Rules for a kernel whose lanes may be threads: what L::store() fills stands in ANELLO_SHARED memory; so does what
 /// is too large for every thread to hold. Shared memory is written by L::store(), or by the leading thread between two
-/// sync(), as assign() does. detectors/rich/tests/cuda catches the rest.
+/// sync(), as assign() does. Tests on a stand-in for the device's runtime catch the rest.
 template <class L>
 struct Team {
     static constexpr bool is_of_threads = false;

@@ -18,7 +18,7 @@
 #include <memory>
 #include <utility>
 
-#include "core/counters.hpp"
+#include "core/counters/counters.hpp"
 #include "core/errors.hpp"
 
 namespace anello {

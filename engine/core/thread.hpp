@@ -9,7 +9,7 @@
 #include <thread>
 
 #include "core/clock.hpp"
-#include "core/thread_cell.hpp"
+#include "core/counters/thread_cell.hpp"
 #include "core/words.hpp"
 
 namespace anello {
@@ -33,7 +33,7 @@ inline constexpr Nanoseconds shortest_rest_ns = 20'000;
 inline constexpr Nanoseconds usual_wait_ns = 1'000'000, longest_idle_ns = 50'000'000;
 
 /// One idle step after another; reset() as soon as there was work. With descriptors (-1: none) a sleeper waits until
-/// one of them is readable instead of looking again and again. PERF NOTE: a paced camera of 1.5 Gb/s took 837 ns of CPU
+/// one of them is readable instead of looking again and again. PERF NOTE: a paced stream of 1.5 Gb/s took 837 ns of CPU
 /// per datagram with threads that look, 430 without (peers_bench).
 class Idler {
   public:

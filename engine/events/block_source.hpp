@@ -3,7 +3,7 @@
 
 #include <cstdint>
 
-#include "receive/fragment_block.hpp"
+#include "receive/boards/fragment_block.hpp"
 
 namespace anello::events {
 

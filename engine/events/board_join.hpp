@@ -11,7 +11,7 @@
 #include <vector>
 
 #include "core/clock.hpp"
-#include "core/counters.hpp"
+#include "core/counters/counters.hpp"
 #include "core/thread.hpp"
 #include "events/board_stream.hpp"
 #include "events/build_counters.hpp"

@@ -4,7 +4,7 @@
 #include <array>
 #include <cstdint>
 
-#include "core/counters.hpp"
+#include "core/counters/counters.hpp"
 
 /// The builder's lines of the ledger. Once all input is merged:
 ///   fragments_in = fragments_merged + fragments_late + fragments_duplicate + fragments_ahead +

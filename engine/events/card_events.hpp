@@ -7,12 +7,12 @@
 #include <cstdint>
 #include <vector>
 
-#include "core/counters.hpp"
+#include "core/counters/counters.hpp"
 #include "core/thread.hpp"
 #include "events/batch_writer.hpp"
 #include "events/build_counters.hpp"
 #include "events/merger_config.hpp"
-#include "receive/nanet_merger.hpp"
+#include "receive/nanet/nanet_merger.hpp"
 
 namespace anello::events {
 

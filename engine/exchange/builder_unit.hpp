@@ -7,13 +7,13 @@
 #include <vector>
 
 #include "core/clock.hpp"
-#include "core/counters.hpp"
-#include "core/latency_leg.hpp"
+#include "core/counters/counters.hpp"
+#include "core/latency/latency_leg.hpp"
 #include "exchange/arrivals.hpp"
 #include "exchange/exchange_config.hpp"
 #include "exchange/exchange_counters.hpp"
 #include "exchange/mep_sink.hpp"
-#include "exchange/outbox.hpp"
+#include "exchange/messages/outbox.hpp"
 #include "memory/persistent_buffers.hpp"
 #include "wire/mfp.hpp"
 

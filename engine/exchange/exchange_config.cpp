@@ -5,7 +5,7 @@
 
 #include "core/errors.hpp"
 #include "core/keys.hpp"
-#include "exchange/messages.hpp"
+#include "exchange/messages/messages.hpp"
 
 namespace anello::exchange {
 namespace {

@@ -6,7 +6,7 @@
 
 #include "core/clock.hpp"
 #include "exchange/farm.hpp"
-#include "exchange/protocol.hpp"
+#include "exchange/messages/protocol.hpp"
 
 namespace anello::exchange {
 

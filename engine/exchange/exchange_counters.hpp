@@ -4,7 +4,7 @@
 #include <array>
 #include <cstdint>
 
-#include "core/counters.hpp"
+#include "core/counters/counters.hpp"
 
 /// The ledger of a farm at its end:
 ///   generator   mfps = readout mfps_taken

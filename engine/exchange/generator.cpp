@@ -10,7 +10,7 @@
 #include "core/errors.hpp"
 #include "core/keys.hpp"
 #include "core/thread.hpp"
-#include "wire/camera_pattern.hpp"
+#include "wire/payload_pattern.hpp"
 
 namespace anello::exchange {
 namespace {
@@ -101,7 +101,7 @@ std::uint32_t Generator::write_new(std::uint32_t buffer, std::uint64_t first_eve
                                                    .first_event = first_event,
                                                    .ready_ns = clock_.wall_ns()});
     for (std::uint32_t i = 0; i < config_.packing; ++i)
-        wire::camera::write_pattern(writer.add(fragment_size()), config_.source_id,
+        wire::write_pattern(writer.add(fragment_size()), config_.source_id,
                                     static_cast<std::uint32_t>(pattern_event + i));
     return static_cast<std::uint32_t>(writer.finish());
 }

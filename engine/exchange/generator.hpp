@@ -6,7 +6,7 @@
 #include <vector>
 
 #include "core/clock.hpp"
-#include "core/counters.hpp"
+#include "core/counters/counters.hpp"
 #include "core/seed.hpp"
 #include "core/words.hpp"
 #include "exchange/exchange_config.hpp"
@@ -48,7 +48,7 @@ struct GeneratorConfig {
 extern const Keys<GeneratorConfig> generator_keys;
 
 /// Emulates a readout card: writes MFPs straight into the readout unit's buffers. A fragment of event e from source s
-/// holds wire::camera's pattern of board s and event e (fresh), or of the buffer and its place there (prepared).
+/// holds the pattern (wire/payload_pattern.hpp) of board s and event e (fresh), or of the buffer and its place there (prepared).
 class Generator final : public MfpSource {
   public:
     /// Takes all free buffers of `ring` for a moment, to prepare them. Throws ConfigError.

@@ -6,7 +6,7 @@
 #include <map>
 #include <vector>
 
-#include "exchange/station.hpp"
+#include "exchange/event_manager/station.hpp"
 
 namespace anello::exchange {
 

@@ -8,12 +8,12 @@
 #include <span>
 #include <vector>
 
-#include "core/counters.hpp"
+#include "core/counters/counters.hpp"
 #include "exchange/exchange_config.hpp"
 #include "exchange/exchange_counters.hpp"
-#include "exchange/messages.hpp"
+#include "exchange/event_manager/step_barrier.hpp"
+#include "exchange/messages/messages.hpp"
 #include "exchange/mfp_ring.hpp"
-#include "exchange/step_barrier.hpp"
 #include "fabric/fifo.hpp"
 
 namespace anello::exchange {

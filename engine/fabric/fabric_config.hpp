@@ -7,7 +7,7 @@
 #include <string>
 
 #include "core/clock.hpp"
-#include "core/counters.hpp"
+#include "core/counters/counters.hpp"
 #include "core/words.hpp"
 #include "fabric/fabric.hpp"
 #include "fabric/fabric_counters.hpp"

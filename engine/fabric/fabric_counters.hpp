@@ -4,7 +4,7 @@
 #include <array>
 #include <cstdint>
 
-#include "core/counters.hpp"
+#include "core/counters/counters.hpp"
 
 /// Over a farm at rest and a reliable transport: sum of messages_sent = sum of (messages_received +
 /// messages_discarded) + sum of messages_failed, while no process died: data accepted by the kernel that a dead peer

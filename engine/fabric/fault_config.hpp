@@ -5,7 +5,7 @@
 #include <cstdint>
 
 #include "core/clock.hpp"
-#include "core/counters.hpp"
+#include "core/counters/counters.hpp"
 #include "core/seed.hpp"
 #include "core/words.hpp"
 

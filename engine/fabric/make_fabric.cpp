@@ -2,10 +2,10 @@
 #include "core/errors.hpp"
 #include "fabric/fabric_config.hpp"
 #include "fabric/in_process_fabric.hpp"
-#include "fabric/tcp_fabric.hpp"
-#include "fabric/udp_fabric.hpp"
+#include "fabric/tcp/tcp_fabric.hpp"
+#include "fabric/udp/udp_fabric.hpp"
 #ifdef ANELLO_UCX
-#include "fabric/ucx_fabric.hpp"
+#include "fabric/ucx/ucx_fabric.hpp"
 #endif
 
 namespace anello::fabric {

@@ -6,7 +6,7 @@
 #include <vector>
 
 #include "events/block_source.hpp"
-#include "receive/block_stream.hpp"
+#include "receive/boards/block_stream.hpp"
 
 namespace anello::pipeline {
 

@@ -6,9 +6,9 @@
 #include <vector>
 
 #include "pipeline/stage.hpp"
-#include "receive/backend.hpp"
-#include "receive/port_counters.hpp"
-#include "receive/read_times.hpp"
+#include "receive/datagrams/backend.hpp"
+#include "receive/datagrams/port_counters.hpp"
+#include "receive/datagrams/read_times.hpp"
 
 namespace anello::pipeline {
 

@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "core/clock.hpp"
-#include "core/counters.hpp"
+#include "core/counters/counters.hpp"
 #include "exchange/exchange_config.hpp"
 #include "exchange/mep_sink.hpp"
 #include "exchange/mfp_ring.hpp"

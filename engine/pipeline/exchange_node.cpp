@@ -10,7 +10,7 @@
 #include <utility>
 
 #include "core/errors.hpp"
-#include "exchange/own_messages.hpp"
+#include "exchange/messages/own_messages.hpp"
 #include "store/mep_writer.hpp"
 #include "wire/bytes.hpp"
 

@@ -10,7 +10,7 @@
 #include <string>
 #include <vector>
 
-#include "core/counters.hpp"
+#include "core/counters/counters.hpp"
 #include "exchange/node_account.hpp"
 #include "pipeline/exchange_node_config.hpp"
 #include "pipeline/runner.hpp"

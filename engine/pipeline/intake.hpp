@@ -8,10 +8,10 @@
 #include <vector>
 
 #include "memory/persistent_buffers.hpp"
-#include "receive/fragment_block.hpp"
-#include "receive/make_backend.hpp"
-#include "receive/receive_config.hpp"
-#include "receive/unpacker.hpp"
+#include "receive/boards/fragment_block.hpp"
+#include "receive/boards/receive_config.hpp"
+#include "receive/boards/unpacker.hpp"
+#include "receive/card/make_backend.hpp"
 
 namespace anello::pipeline {
 
@@ -29,9 +29,9 @@ inline std::size_t reading_work(const receive::Backend& backend, std::size_t n_d
 }
 
 struct IntakeConfig {
-    receive::BackendConfig backend;                  ///< one stream and board each
-    std::uint32_t n_lanes = 1;                       ///< that share the boards, each with a backend and a thread
-    std::vector<receive::UnpackerConfig> unpackers;  ///< beside the ports
+    receive::BackendConfig backend;                 ///< one stream and board each
+    std::uint32_t n_lanes = 1;                      ///< that share the boards, each with a backend and a thread
+    std::vector<receive::UnpackerMaker> unpackers;  ///< beside the ports
     receive::StreamConfig stream;
     std::vector<receive::SourceAddress> sources;  ///< beside the ports; empty: the first that speaks
     receive::BlockShape shape;

@@ -5,7 +5,7 @@
 #include <memory>
 #include <span>
 
-#include "core/hiccup_probe.hpp"
+#include "core/latency/hiccup_probe.hpp"
 #include "pipeline/runner.hpp"
 
 namespace anello::pipeline {

@@ -6,12 +6,12 @@
 #include <memory>
 #include <string_view>
 
-#include "core/latency_leg.hpp"
+#include "core/latency/latency_leg.hpp"
 #include "pipeline/datagram_intake.hpp"
 #include "pipeline/machine_probe.hpp"
 #include "pipeline/runner.hpp"
-#include "receive/board_books.hpp"
-#include "receive/make_backend.hpp"
+#include "receive/card/make_backend.hpp"
+#include "receive/numbers/board_books.hpp"
 
 namespace anello::pipeline {
 

@@ -8,7 +8,7 @@
 #include <string>
 #include <vector>
 
-#include "core/counters.hpp"
+#include "core/counters/counters.hpp"
 #include "core/thread.hpp"
 #include "pipeline/stage.hpp"
 

@@ -4,7 +4,7 @@
 #include <array>
 #include <cstdint>
 
-#include "core/counters.hpp"
+#include "core/counters/counters.hpp"
 
 /// The sending stage's lines of the ledger: events_in = events_kept + events_filtered.
 namespace anello::pipeline {
@@ -18,7 +18,7 @@ namespace anello {
 template <>
 inline constexpr std::array<CounterLabel, 5> counter_labels<pipeline::SendCounter>{{
     {"events_in", "events taken from the builder", Place::events},
-    {"bytes_in", "waveforms in them", Place::informative, in_bytes},
+    {"bytes_in", "bytes of data in them", Place::informative, in_bytes},
     {"events_kept", "events that the filter let pass, or all without a filter", Place::events},
     {"events_filtered", "events that the filter kept back", Place::events},
     {"images_dropped", "images for the display that nobody took", Place::informative},

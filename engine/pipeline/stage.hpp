@@ -10,8 +10,8 @@
 #include <vector>
 
 #include "core/clock.hpp"
-#include "core/histogram.hpp"
-#include "core/latency_series.hpp"
+#include "core/latency/histogram.hpp"
+#include "core/latency/latency_series.hpp"
 #include "core/thread.hpp"
 #include "memory/persistent_buffers.hpp"
 #include "pipeline/layout.hpp"

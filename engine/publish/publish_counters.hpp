@@ -4,7 +4,7 @@
 #include <array>
 #include <cstdint>
 
-#include "core/counters.hpp"
+#include "core/counters/counters.hpp"
 
 /// The lines of the ledger. Once closed:
 ///   records_in = records_sent + records_dropped_full + _nobody + _too_large + _failed + _at_end

@@ -8,7 +8,7 @@
 #include <vector>
 
 #include "core/clock.hpp"
-#include "core/counters.hpp"
+#include "core/counters/counters.hpp"
 #include "core/notice.hpp"
 #include "publish/publish_config.hpp"
 #include "publish/publish_counters.hpp"

@@ -25,8 +25,8 @@ inline constexpr std::uint8_t max_dimensions = 4;
 
 enum class RecordKind : std::uint16_t {
     end,           ///< the publisher is done; its array `padding` has no meaning
-    decisions,     ///< a batch of the RICH's trigger
-    camera_event,  ///< what the camera's filter kept
+    decisions,     ///< a batch of events that a trigger has decided
+    kept_event,    ///< an event that a filter kept
     mep,           ///< a multi-event packet of the exchange
     count
 };
@@ -40,7 +40,7 @@ struct RecordHeader {
     std::uint16_t n_arrays = 0;
     std::uint16_t reserved = 0;
     std::uint64_t sequence = 0;  ///< counts the publisher's records from 0, dropped ones included
-    std::uint32_t run = 0;       ///< camera, exchange: the run; RICH: the burst
+    std::uint32_t run = 0;       ///< the run, or the burst where events are counted by bursts
     std::uint32_t reserved_too = 0;
     std::uint64_t length_bytes = sizeof(RecordHeader);  ///< of the whole record
     std::int64_t published_ns = 0;                      ///< wall clock

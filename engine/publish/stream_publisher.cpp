@@ -11,7 +11,7 @@
 #include <thread>
 #include <utility>
 
-#include "stream/ring_layout.hpp"
+#include "stream/ring/ring_layout.hpp"
 
 namespace anello::publish {
 namespace {

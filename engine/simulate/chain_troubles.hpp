@@ -7,10 +7,10 @@
 #include <string_view>
 #include <vector>
 
-#include "simulate/assignments.hpp"
-#include "simulate/simulated_disk.hpp"
-#include "simulate/simulated_threads.hpp"
-#include "simulate/simulated_wire.hpp"
+#include "simulate/farm/assignments.hpp"
+#include "simulate/world/simulated_disk.hpp"
+#include "simulate/world/simulated_threads.hpp"
+#include "simulate/world/simulated_wire.hpp"
 #include "source/fault_injector.hpp"
 
 namespace anello::simulate {

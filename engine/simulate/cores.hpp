@@ -4,7 +4,7 @@
 #include <cstdint>
 #include <deque>
 
-#include "simulate/world.hpp"
+#include "simulate/world/world.hpp"
 
 namespace anello::simulate {
 

@@ -4,7 +4,7 @@
 #include <cstdint>
 #include <string_view>
 
-#include "core/counters.hpp"
+#include "core/counters/counters.hpp"
 
 namespace anello::simulate {
 

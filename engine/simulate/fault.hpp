@@ -7,7 +7,7 @@
 
 #include "core/clock.hpp"
 #include "core/words.hpp"
-#include "simulate/network.hpp"
+#include "simulate/world/network.hpp"
 
 namespace anello::simulate {
 

@@ -3,7 +3,7 @@
 
 #include <algorithm>
 
-#include "simulate/assignments.hpp"
+#include "simulate/farm/assignments.hpp"
 
 namespace anello::simulate {
 namespace {

@@ -5,7 +5,7 @@
 #include <string_view>
 #include <vector>
 
-#include "simulate/farm_scenario.hpp"
+#include "simulate/farm/farm_scenario.hpp"
 
 namespace anello::simulate {
 

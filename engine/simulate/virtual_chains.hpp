@@ -6,8 +6,8 @@
 #include <string>
 #include <vector>
 
-#include "core/counters.hpp"
-#include "receive/sequence_log.hpp"
+#include "core/counters/counters.hpp"
+#include "receive/numbers/sequence_log.hpp"
 #include "simulate/chain_troubles.hpp"
 #include "simulate/trace_line.hpp"
 #include "source/sent_log.hpp"

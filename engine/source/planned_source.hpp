@@ -10,8 +10,8 @@
 
 #include "core/thread.hpp"
 #include "source/fault_injector.hpp"
-#include "source/packet_sink.hpp"
 #include "source/sent_log.hpp"
+#include "source/sinks/packet_sink.hpp"
 #include "source/source_counters.hpp"
 
 namespace anello::source {

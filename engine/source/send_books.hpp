@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include "core/counters.hpp"
-#include "source/packet_sink.hpp"
+#include "core/counters/counters.hpp"
 #include "source/sent_log.hpp"
+#include "source/sinks/packet_sink.hpp"
 #include "source/source_counters.hpp"
 
 namespace anello::source {

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include "core/counters.hpp"
+#include "core/counters/counters.hpp"
 
 namespace anello::source {
 

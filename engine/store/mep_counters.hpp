@@ -4,7 +4,7 @@
 #include <array>
 #include <cstdint>
 
-#include "core/counters.hpp"
+#include "core/counters/counters.hpp"
 
 /// Once closed: meps_taken = meps_written + meps_lost.
 namespace anello::store {

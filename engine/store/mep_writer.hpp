@@ -6,7 +6,7 @@
 #include <string>
 #include <vector>
 
-#include "core/counters.hpp"
+#include "core/counters/counters.hpp"
 #include "core/thread.hpp"
 #include "exchange/mep_sink.hpp"
 #include "memory/spsc_ring.hpp"

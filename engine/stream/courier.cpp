@@ -12,8 +12,8 @@
 #include <utility>
 
 #include "core/errors.hpp"
-#include "stream/ring_memory.hpp"
-#include "stream/waiting.hpp"
+#include "stream/ring/ring_memory.hpp"
+#include "stream/ring/waiting.hpp"
 
 namespace anello::stream {
 namespace {

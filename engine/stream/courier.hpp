@@ -10,11 +10,11 @@
 #include <thread>
 #include <vector>
 
-#include "core/counters.hpp"
+#include "core/counters/counters.hpp"
 #include "fabric/faulty_fabric.hpp"
 #include "stream/fabric_wire.hpp"
 #include "stream/handshake.hpp"
-#include "stream/shared_ends.hpp"
+#include "stream/ring/shared_ends.hpp"
 #include "stream/stream_config.hpp"
 #include "stream/stream_counters.hpp"
 

@@ -6,7 +6,7 @@
 #include <cstdint>
 #include <optional>
 
-#include "stream/ring_layout.hpp"
+#include "stream/ring/ring_layout.hpp"
 
 /// Protocol of a stream over the fabric; docs/reference/stream-layout.md is its specification.
 namespace anello::stream {

@@ -12,8 +12,8 @@
 
 #include "core/errors.hpp"
 #include "stream/control_socket.hpp"
-#include "stream/ring_layout.hpp"
-#include "stream/ring_memory.hpp"
+#include "stream/ring/ring_layout.hpp"
+#include "stream/ring/ring_memory.hpp"
 
 namespace anello::stream {
 namespace {

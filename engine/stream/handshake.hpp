@@ -8,7 +8,7 @@
 
 #include "core/clock.hpp"
 #include "core/kernel_handle.hpp"
-#include "stream/shared_ends.hpp"
+#include "stream/ring/shared_ends.hpp"
 #include "stream/stream_config.hpp"
 
 namespace anello::stream {

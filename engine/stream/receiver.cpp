@@ -7,8 +7,8 @@
 
 #include "core/assert.hpp"
 #include "core/copy_ahead.hpp"
-#include "stream/ring_layout.hpp"
-#include "stream/waiting.hpp"
+#include "stream/ring/ring_layout.hpp"
+#include "stream/ring/waiting.hpp"
 
 namespace anello::stream {
 namespace {

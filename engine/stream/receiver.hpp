@@ -6,8 +6,8 @@
 #include <memory>
 #include <span>
 
-#include "core/counters.hpp"
-#include "stream/ring_ends.hpp"
+#include "core/counters/counters.hpp"
+#include "stream/ring/ring_ends.hpp"
 #include "stream/sender.hpp"
 #include "stream/stream_config.hpp"
 #include "stream/stream_counters.hpp"

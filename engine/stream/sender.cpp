@@ -6,8 +6,8 @@
 #include <utility>
 
 #include "core/assert.hpp"
-#include "stream/ring_layout.hpp"
-#include "stream/waiting.hpp"
+#include "stream/ring/ring_layout.hpp"
+#include "stream/ring/waiting.hpp"
 
 namespace anello::stream {
 namespace {

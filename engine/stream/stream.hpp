@@ -4,7 +4,7 @@
 #include <memory>
 #include <string>
 
-#include "core/counters.hpp"
+#include "core/counters/counters.hpp"
 #include "core/kernel_handle.hpp"
 #include "stream/handshake.hpp"
 #include "stream/receiver.hpp"

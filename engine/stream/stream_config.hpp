@@ -12,8 +12,8 @@
 
 #include "core/clock.hpp"
 #include "fabric/fault_config.hpp"
+#include "stream/ring/wait_mode.hpp"
 #include "stream/stream_keys.hpp"
-#include "stream/wait_mode.hpp"
 
 namespace anello::stream {
 

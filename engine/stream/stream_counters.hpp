@@ -4,7 +4,7 @@
 #include <array>
 #include <cstdint>
 
-#include "core/counters.hpp"
+#include "core/counters/counters.hpp"
 
 /// The sending and the receiving side of a stream may be threads of their own, and a stream over a network has a
 /// courier: each counter is of one of them. Over both ends of one direction, once the end of stream was taken:

@@ -112,4 +112,10 @@ std::size_t write_burst_marker(std::span<std::byte> datagram, Header header, con
     return seal(datagram, header, totals_bytes);
 }
 
+std::size_t datagram_bytes(std::span<const std::byte> bytes) noexcept {
+    constexpr std::size_t length_at = 6;
+    if (bytes.size() < header_bytes || load_le<std::uint32_t>(bytes.data()) != magic) return 0;
+    return load_le<std::uint16_t>(bytes.data() + length_at);
+}
+
 }  // namespace anello::wire::mgp

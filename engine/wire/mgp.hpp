@@ -136,6 +136,10 @@ std::size_t seal(std::span<std::byte> datagram, Header header, std::size_t paylo
 /// A whole burst marker (SOB or EOB by header.flags). Returns its length.
 std::size_t write_burst_marker(std::span<std::byte> datagram, Header header, const Totals& totals) noexcept;
 
+/// How long the datagram is that begins here, as its header says; 0: no such header. Hot path: no allocation, no lock,
+/// no log, no throw.
+std::size_t datagram_bytes(std::span<const std::byte> bytes) noexcept;
+
 }  // namespace anello::wire::mgp
 
 #include "wire/mgp_inline.hpp"

@@ -3,9 +3,10 @@
 
 #include <initializer_list>
 
+#include "wire/bytes.hpp"
 #include "wire/packet_format.hpp"
 
-/// The entries of packet_formats(), one pair for each format, and what they are written with.
+/// What the entries of packet_formats() are written with, and those of the engine's own formats.
 namespace anello::wire::contents {
 
 inline void add_row(Table& table, std::initializer_list<std::uint64_t> values) {
@@ -25,24 +26,19 @@ constexpr bool has_header(Verdict verdict) noexcept {
 
 using Bytes = std::span<const std::byte>;
 
+template <std::uint32_t magic>
+bool begins_le(Bytes datagram) noexcept {
+    return datagram.size() >= sizeof magic && load_le<std::uint32_t>(datagram.data()) == magic;
+}
+
+template <std::uint32_t magic>
+bool begins_be(Bytes datagram) noexcept {
+    return datagram.size() >= sizeof magic && load_be<std::uint32_t>(datagram.data()) == magic;
+}
+
 Verdict check_mgp(Bytes datagram, Summary& summary) noexcept;
 Verdict read_mgp(Bytes datagram, Contents& contents);
-Verdict check_mep(Bytes datagram, Summary& summary) noexcept;
-Verdict read_mep(Bytes datagram, Contents& contents);
-Verdict check_mtp(Bytes datagram, Summary& summary) noexcept;
-Verdict read_mtp(Bytes datagram, Contents& contents);
-Verdict check_camera(Bytes datagram, Summary& summary) noexcept;
-Verdict read_camera(Bytes datagram, Contents& contents);
-Verdict check_clb(Bytes datagram, Summary& summary) noexcept;
-Verdict read_clb(Bytes datagram, Contents& contents);
 Verdict check_mfp(Bytes packet, Summary& summary) noexcept;
 Verdict read_mfp(Bytes packet, Contents& contents);
-Verdict check_camera_group(Bytes group, Summary& summary) noexcept;
-Verdict read_camera_group(Bytes group, Contents& contents);
-bool begins_daq(Bytes datagram) noexcept;
-Verdict check_daq(Bytes message, Summary& summary) noexcept;
-Verdict read_daq(Bytes message, Contents& contents);
-Verdict check_rich_frame(Bytes fragment, Summary& summary) noexcept;
-Verdict read_rich_frame(Bytes fragment, Contents& contents);
 
 }  // namespace anello::wire::contents

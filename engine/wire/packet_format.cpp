@@ -1,15 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "wire/packet_format.hpp"
 
+#include <algorithm>
 #include <array>
 
 #include "core/errors.hpp"
-#include "wire/bytes.hpp"
-#include "wire/camera.hpp"
-#include "wire/camera_group.hpp"
-#include "wire/clb.hpp"
-#include "wire/daq.hpp"
-#include "wire/datagram_length.hpp"
 #include "wire/mfp.hpp"
 #include "wire/mgp.hpp"
 #include "wire/packet_contents.hpp"
@@ -17,44 +12,45 @@
 namespace anello::wire {
 namespace {
 
-template <std::uint32_t magic>
-bool begins_le(std::span<const std::byte> datagram) noexcept {
-    return datagram.size() >= sizeof magic && load_le<std::uint32_t>(datagram.data()) == magic;
-}
-
-template <std::uint32_t magic>
-bool begins_be(std::span<const std::byte> datagram) noexcept {
-    return datagram.size() >= sizeof magic && load_be<std::uint32_t>(datagram.data()) == magic;
-}
-
 using namespace contents;
 
-constexpr std::array<PacketFormat, 9> formats{{
-    {"mgp", "Anello's multi-event packet", begins_le<mgp::magic>, mgp_datagram_bytes, check_mgp, read_mgp},
-    {"camera", "a camera board's fragment", begins_le<camera::magic>, camera_datagram_bytes, check_camera, read_camera},
-    {"clb", "hits of KM3NeT's front-end board", begins_be<clb::tdc_data>, nullptr, check_clb, read_clb},
+constexpr std::array<PacketFormat, 2> formats_of_engine{{
+    {"mgp", "Anello's multi-event packet", begins_le<mgp::magic>, mgp::datagram_bytes, check_mgp, read_mgp},
     {"mfp", "multi-fragment packet, between nodes", begins_le<mfp::magic>, nullptr, check_mfp, read_mfp},
-    {"camera_group", "an event of some camera boards, in an MFP", begins_le<camera_group::magic>, nullptr,
-     check_camera_group, read_camera_group},
-    {"mep", "NA62's multi-event packet, of the RICH with TEL62 data", nullptr, mep_datagram_bytes, check_mep, read_mep},
-    {"mtp", "NA62's level-0 primitives", nullptr, mep_datagram_bytes, check_mtp, read_mtp},
-    {"daq", "KM3NeT's message: slice, summary slice or event", begins_daq, daq::message_bytes, check_daq, read_daq},
-    {"rich_frame", "a time frame of some RICH boards, in an MFP", nullptr, nullptr, check_rich_frame, read_rich_frame},
 }};
 
-/// Any number of bytes may be a RICH frame: nothing is recognised as one.
-bool can_be_recognised(const PacketFormat& format) noexcept {
-    return format.read != read_rich_frame;
+struct Formats {
+    std::array<PacketFormat, most_packet_formats> all{};
+    std::size_t n = 0;
+
+    Formats() { n = static_cast<std::size_t>(std::ranges::copy(formats_of_engine, all.begin()).out - all.begin()); }
+    std::span<const PacketFormat> known() const noexcept { return std::span(all).first(n); }
+};
+
+Formats& formats() noexcept {
+    static Formats known;
+    return known;
 }
 
 }  // namespace
 
+void add_packet_formats(std::span<const PacketFormat> added) {
+    Formats& known = formats();
+    for (const PacketFormat& format : added) {
+        if (find_packet_format(format.name) != nullptr) continue;
+        if (known.n == known.all.size())
+            throw ConfigError("formats", "must be at most " + std::to_string(most_packet_formats), format.name,
+                              "Install fewer detectors.");
+        known.all[known.n++] = format;
+    }
+}
+
 std::span<const PacketFormat> packet_formats() noexcept {
-    return formats;
+    return formats().known();
 }
 
 const PacketFormat* find_packet_format(std::string_view name) noexcept {
-    for (const PacketFormat& format : formats)
+    for (const PacketFormat& format : packet_formats())
         if (name == format.name) return &format;
     return nullptr;
 }
@@ -62,26 +58,30 @@ const PacketFormat* find_packet_format(std::string_view name) noexcept {
 const PacketFormat& packet_format_named(const std::string& name) {
     if (const PacketFormat* const format = find_packet_format(name); format != nullptr) return *format;
     std::string names;
-    for (const PacketFormat& format : formats) names += (names.empty() ? "" : ", ") + std::string(format.name);
+    for (const PacketFormat& format : packet_formats()) names += (names.empty() ? "" : ", ") + std::string(format.name);
     throw ConfigError("format", "must be one of " + names, name,
                       "Leave it out to have it recognised, or for raw data.");
 }
 
 const PacketFormat* recognise(std::span<const std::byte> datagram) noexcept {
-    for (const PacketFormat& format : formats)
+    for (const PacketFormat& format : packet_formats())
         if (format.has_magic != nullptr && format.has_magic(datagram)) return &format;
     Summary summary;
-    for (const PacketFormat& format : formats)
-        if (format.has_magic == nullptr && can_be_recognised(format) && format.check(datagram, summary) == Verdict::ok)
+    for (const PacketFormat& format : packet_formats())
+        if (format.has_magic == nullptr && format.can_be_recognised && format.check(datagram, summary) == Verdict::ok)
             return &format;
     return nullptr;
 }
 
 std::size_t any_datagram_bytes(std::span<const std::byte> bytes) noexcept {
+    const auto formats = packet_formats();
     for (const PacketFormat& format : formats)
         if (format.has_magic != nullptr && format.has_magic(bytes))
             return format.length_of == nullptr ? 0 : format.length_of(bytes);
-    return mep_datagram_bytes(bytes);  // mtp says it in the same place
+    // Formats without a magic number say it in the same place, or not at all.
+    for (const PacketFormat& format : formats)
+        if (format.has_magic == nullptr && format.length_of != nullptr) return format.length_of(bytes);
+    return 0;
 }
 
 }  // namespace anello::wire

@@ -11,7 +11,8 @@
 #include "wire/verdict.hpp"
 
 /// All formats of packets in one list, for programs that do not know beforehand what they read: `anello dump`, the
-/// card, Python. Each entry leads to the format's own parser; nothing is parsed a second time here.
+/// card, Python. The engine's own are in it from the start; each detector adds its own, from a packet_formats.hpp
+/// beside its parsers. Each entry leads to the format's own parser; nothing is parsed a second time here.
 namespace anello::wire {
 
 /// One number of a header. `unit` is what it counts in; "hex" for patterns of bits, "verdict" for a Verdict.
@@ -59,14 +60,22 @@ struct PacketFormat {
     const char* title;
     /// Whether it begins as this format does; null: the format has no magic number.
     bool (*has_magic)(std::span<const std::byte> datagram) noexcept;
-    /// How long the datagram is that begins here (datagram_length.hpp); null: the format does not say.
+    /// How long the datagram is that begins here, as its own header says; 0: no such header. With it, datagrams that
+    /// were captured as one can be taken apart. Hot path. Null: the format does not say.
     std::size_t (*length_of)(std::span<const std::byte> bytes) noexcept;
     /// Checks the packet whole, checksums included. Hot path: no allocation, no lock, no log, no throw.
     Verdict (*check)(std::span<const std::byte> datagram, Summary& summary) noexcept;
-    /// The same verdict, and all that the packet says. MEP: of the RICH's boards TEL62 has a word in it.
+    /// The same verdict, and all that the packet says. A format may look deeper here, and find more that is wrong.
     Verdict (*read)(std::span<const std::byte> datagram, Contents& contents);
+    /// False where any bytes at all may be such a packet, so that nothing is recognised as one.
+    bool can_be_recognised = true;
 };
 
+inline constexpr std::size_t most_packet_formats = 64;
+
+/// A detector's, before anything is received: other threads may read the list, and nothing guards it. A name that is
+/// there already is not added again. Throws ConfigError where there is no room.
+void add_packet_formats(std::span<const PacketFormat> formats);
 std::span<const PacketFormat> packet_formats() noexcept;
 /// Null where there is none of this name.
 const PacketFormat* find_packet_format(std::string_view name) noexcept;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 /// Receives whatever is sent to a UDP port, until it has been silent for 2 s: card [PORT]
-#include "receive/card.hpp"
+#include "receive/card/card.hpp"
 
 #include <cstdint>
 #include <cstdio>

@@ -9,7 +9,7 @@ default build/release of this checkout).
 
     rtl/model/build_model.py --library FILE.so [--boards N]
 
-makes the card a shared library that the engine loads (receive/nanet_abi.h); it needs nothing of Anello's."""
+makes the card a shared library that the engine loads (receive/nanet/nanet_abi.h); it needs nothing of Anello's."""
 
 import argparse
 import hashlib
@@ -138,7 +138,7 @@ def build_shared(path: pathlib.Path, boards: int) -> None:
 def build(program: pathlib.Path, parameters: dict[str, int], top: str = "data_path") -> pathlib.Path:
     """Returns the program's path. Raises CalledProcessError with the compiler's own words on stderr."""
     folder = build_library(parameters, top)
-    headers = [*sorted((RTL / "model").glob("*.hpp")), ROOT / "engine/receive/nanet_io.hpp"]
+    headers = [*sorted((RTL / "model").glob("*.hpp")), ROOT / "engine/receive/nanet/nanet_io.hpp"]
     flags = ["-O1", "-std=c++20", "-march=x86-64-v2", f"-DDATA_BOARDS={parameters['BOARDS']}"]
     flags += [*verilator_includes(folder), f"-I{ROOT}/engine", f"-I{ROOT}/detectors"]
     # The program sees the module's ports only: most changes inside the module leave it alone.

@@ -6,7 +6,7 @@
 #include <cstdint>
 
 #include "Vnanet_io___024root.h"
-#include "receive/nanet_abi.h"
+#include "receive/nanet/nanet_abi.h"
 
 /// A probe in the model, which costs the card no logic: how full its stores have been, read where Verilator keeps their
 /// pointers. What has another name in the sources is left at 0 of 0; rtl/tests/test_in_the_chain.py finds that out.

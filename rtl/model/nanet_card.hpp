@@ -12,7 +12,7 @@
 
 #include "Vnanet_io.h"
 #include "card_events.hpp"
-#include "receive/nanet_io.hpp"
+#include "receive/nanet/nanet_io.hpp"
 
 /// The Verilated card between a network, a host's memory behind AXI4, and the host on AXI4-Lite; steps of one cycle.
 namespace host {

@@ -1,10 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
-// The Verilated card as a shared library with C functions, receive/nanet_abi.h. build_model.py --library makes it.
+// The Verilated card as a shared library with C functions, receive/nanet/nanet_abi.h. build_model.py --library makes
+// it.
 #include <new>
 
 #include "Vnanet_io.h"
 #include "card_levels.hpp"
-#include "receive/nanet_abi.h"
+#include "receive/nanet/nanet_abi.h"
 
 namespace {
 

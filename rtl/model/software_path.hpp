@@ -8,8 +8,8 @@
 
 #include "card_events.hpp"
 #include "events/merger.hpp"
-#include "receive/burst_follower.hpp"
-#include "receive/unpack_mgp.hpp"
+#include "receive/boards/burst_follower.hpp"
+#include "receive/boards/mgp_unpacker.hpp"
 
 /// The same datagrams through Anello's own parser, burst follower and merger.
 namespace software {
@@ -37,7 +37,9 @@ struct Block {
 class Parser {
   public:
     Parser(std::uint32_t source_id, std::uint16_t board)
-        : unpacker_({.format = receive::Format::mgp, .source_id = source_id, .board = board}),
+        : unpacker_({.source_id = static_cast<std::uint16_t>(source_id),
+                     .first_hit_id = static_cast<std::uint16_t>(board * 488),
+                     .n_channels = 488}),
           memory_(receive::block_bytes(shape_)) {}
 
     anello::wire::Verdict parse(std::span<const std::byte> datagram, Nanoseconds stamp, std::vector<Block>& blocks) {

@@ -608,7 +608,7 @@ def texts(card: Card) -> dict[str, str]:
     return {
         "rtl/registers/nanet_io_pkg.sv": constants(card),
         "rtl/registers/nanet_io_registers.sv": register_file(card),
-        "engine/receive/nanet_io.hpp": header(card),
+        "engine/receive/nanet/nanet_io.hpp": header(card),
         "anello/nanet/registers.py": module(card),
         "docs/reference/nanet-io.md": page(card),
     }

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Capture files of others, pcap and pcapng: read to their end or refused with a reason, and again after rewinding.
-// Built from: engine/receive/capture_file.cpp engine/receive/ethernet_frame.cpp
+// Built from: engine/receive/frames/capture_file.cpp engine/receive/frames/ethernet_frame.cpp
 #include <sys/mman.h>
 #include <unistd.h>
 
@@ -9,8 +9,8 @@
 
 #include "core/errors.hpp"
 #include "core/kernel_handle.hpp"
-#include "receive/capture_file.hpp"
-#include "receive/ethernet_frame.hpp"
+#include "receive/frames/capture_file.hpp"
+#include "receive/frames/ethernet_frame.hpp"
 
 using namespace anello;
 using namespace anello::receive;

@@ -1,14 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 // Messages between the nodes of an exchange: a header that is taken is one that we could have written, and entries are
 // read as they were written.
-// Built from: engine/exchange/messages.cpp
+// Built from: engine/exchange/messages/messages.cpp
 #include <algorithm>
 #include <array>
 #include <cstdlib>
 #include <cstring>
 #include <vector>
 
-#include "exchange/messages.hpp"
+#include "exchange/messages/messages.hpp"
 
 using namespace anello::exchange;
 

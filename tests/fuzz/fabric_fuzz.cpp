@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // What a peer of the farm may send over TCP (a stream in pieces) and UDP (datagrams): no bytes make us write beyond the
 // places we gave, tell the listener of a message twice, or lose count.
-// Built from: engine/fabric/tcp_frame.cpp engine/fabric/udp_datagram.cpp engine/fabric/udp_reassembly.cpp
+// Built from: engine/fabric/tcp/tcp_frame.cpp engine/fabric/udp/udp_datagram.cpp engine/fabric/udp/udp_reassembly.cpp
 #include <algorithm>
 #include <array>
 #include <cstdlib>
@@ -10,9 +10,9 @@
 #include <memory>
 #include <vector>
 
-#include "core/counters.hpp"
-#include "fabric/tcp_frame.hpp"
-#include "fabric/udp_reassembly.hpp"
+#include "core/counters/counters.hpp"
+#include "fabric/tcp/tcp_frame.hpp"
+#include "fabric/udp/udp_reassembly.hpp"
 
 using namespace anello::fabric;
 using Bytes = std::vector<std::byte>;

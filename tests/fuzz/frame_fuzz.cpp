@@ -1,14 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 // Ethernet frames as a card, a packet ring or a capture hands them on: what is taken for a datagram lies within what
-// was captured; what we write ourselves is read back. Built from: engine/receive/udp_frame.cpp
-// engine/receive/ethernet_frame.cpp
+// was captured; what we write ourselves is read back. Built from: engine/receive/frames/udp_frame.cpp
+// engine/receive/frames/ethernet_frame.cpp
 #include <algorithm>
 #include <cstdlib>
 #include <cstring>
 #include <vector>
 
-#include "receive/ethernet_frame.hpp"
-#include "receive/udp_frame.hpp"
+#include "receive/frames/ethernet_frame.hpp"
+#include "receive/frames/udp_frame.hpp"
 
 using namespace anello::receive;
 

@@ -17,7 +17,7 @@
 #include "core/kernel_handle.hpp"
 #include "stream/control_socket.hpp"
 #include "stream/handshake.hpp"
-#include "stream/ring_layout.hpp"
+#include "stream/ring/ring_layout.hpp"
 
 using namespace anello;
 using namespace anello::stream;

@@ -4,6 +4,10 @@
 #include <cstdlib>
 #include <vector>
 
+#include "all_formats.hpp"
+#include "camera/wire/packet_formats.hpp"
+#include "km3net/wire/packet_formats.hpp"
+#include "rich/wire/packet_formats.hpp"
 #include "wire/packet_format.hpp"
 
 namespace wire = anello::wire;

@@ -10,7 +10,7 @@
 #include <vector>
 
 #include "exchange/generator.hpp"
-#include "exchange/station.hpp"
+#include "exchange/event_manager/station.hpp"
 
 using namespace anello;
 using namespace anello::exchange;

@@ -7,7 +7,7 @@
 #include <memory>
 #include <vector>
 
-#include "core/counters.hpp"
+#include "core/counters/counters.hpp"
 #include "stream/fabric_wire.hpp"
 #include "stream/receiver.hpp"
 

@@ -9,7 +9,7 @@
 #include "core/errors.hpp"
 #include "fabric/fabric_config.hpp"
 #ifdef ANELLO_UCX
-#include "fabric/ucx_wire.hpp"
+#include "fabric/ucx/ucx_wire.hpp"
 #endif
 
 using namespace anello;

@@ -1,16 +1,18 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The structure of anello/, read from its source: no circles, and nothing generic knows a detector.
+"""The structure of anello/, read from its source: no circles, an order, and nothing generic knows a detector.
 
 Imports inside functions and under TYPE_CHECKING count like any other: they hide a circle, and leave it there.
 """
 
 import ast
+import importlib
 import re
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 
 import pytest
 
+import anello
 from anello import registry
 
 ROOT = Path(__file__).parents[2] / "anello"
@@ -19,6 +21,8 @@ WORDS_OF_DETECTORS = {"na62", "cta", "nectarcam", "km3net"}  # beside the names 
 # What may look like a detector's name in a generic module: parameters of libraries.
 ALLOWED = {"rich_markup_mode"}  # of typer, whose terminal library has the name of a detector
 
+COMMANDS = {"command", "cli"}  # modules of the command line, wherever they lie
+
 Graph = Mapping[str, frozenset[str]]
 
 
@@ -26,10 +30,36 @@ def modules(root: Path) -> dict[str, Path]:
     """Dotted name -> file, packages by their own name; a stub stands for a compiled module."""
     found = {}
     own = [(path, path.relative_to(root)) for path in [*root.rglob("*.pyi"), *root.rglob("*.py")]]
-    for path, inner in own + [(path, path.relative_to(DETECTORS)) for path in DETECTORS.glob("*/*.py") if root == ROOT]:
+    for path, inner in own + [(path, path.relative_to(DETECTORS)) for path in _of_detectors() if root == ROOT]:
         parts = (root.name, *inner.with_suffix("").parts)
         found[".".join(parts[:-1] if parts[-1] == "__init__" else parts)] = path
     return found
+
+
+def _of_detectors() -> Iterator[Path]:
+    return (path for path in DETECTORS.rglob("*.py") if "tests" not in path.parts)
+
+
+def order() -> list[str]:
+    """Packages and modules of anello/ from below to above, as its README lists them."""
+    rows = re.findall(r"^\| (`.+?`) \|", (ROOT / "README.md").read_text(), re.MULTILINE)
+    return [name for row in rows for name in re.findall(r"`(\w+)`", row)]
+
+
+def upward(edges: Graph, order: Sequence[str], detectors: Collection[str]) -> list[str]:
+    """Imports of what is above, but by commands; and packages without a place in the order."""
+
+    def place(module: str) -> int | None:
+        parts = module.split(".")
+        return order.index(parts[1]) if len(parts) > 1 and parts[1] in order else None
+
+    generic = {name: others for name, others in edges.items() if detector_of(name, detectors) is None}
+    homeless = [f"{name} has no place" for name in generic if name.count(".") and place(name) is None
+                and not name.rpartition(".")[2].startswith("_")]  # fmt: skip
+    wrong = [f"{name} imports {other}" for name, others in generic.items()
+             if name.rpartition(".")[2] not in COMMANDS and (here := place(name)) is not None
+             for other in others if (there := place(other)) is not None and there > here]  # fmt: skip
+    return sorted(homeless + wrong)
 
 
 def imports(tree: ast.AST, known: Iterable[str], package: str) -> Iterator[str]:
@@ -138,12 +168,21 @@ def test_detectors_import_the_generic_and_not_the_other_way(edges: Graph) -> Non
     assert wrong_imports(edges, registry.detectors()) == []
 
 
+def test_packages_import_only_what_is_below(edges: Graph) -> None:
+    assert upward(edges, order(), registry.detectors()) == []
+
+
 def test_no_generic_module_names_a_detector() -> None:
     forbidden = WORDS_OF_DETECTORS | set(registry.detectors())
     generic = [path for name, path in modules(ROOT).items()
                if not detector_of(name, registry.detectors()) and path.suffix == ".py"]  # fmt: skip
     assert len(generic) > 50
     assert [found for path in generic for found in named(path, forbidden)] == []
+
+
+def test_names_that_modules_had_before_still_lead_to_them() -> None:
+    for old, new in anello.MOVED.items():
+        assert importlib.import_module(f"anello.{old}") is importlib.import_module(f"anello.{new}")
 
 
 # --- That these can fail ------------------------------------------------------------------------------------------
@@ -171,6 +210,16 @@ def test_a_circle_is_found_however_it_is_hidden(tmp_path: Path, way: str) -> Non
         tmp_path, one="from made import two\nx = 1", two="import made.three", three=way, four="import made.one"
     )
     assert circles(graph(package)) == [["made.one", "made.three", "made.two"]]
+
+
+def test_an_import_of_what_is_above_is_found() -> None:
+    edges = {"made.low.one": {"made.high.two"}, "made.high.two": {"made.low.one"}, "made.high.cli": {"made.top"},
+             "made.det.x": {"made.top"}, "made.new.x": set[str](), "made.top": set[str]()}  # fmt: skip
+    graph = {name: frozenset(others) for name, others in edges.items()}
+    assert upward(graph, ["low", "high", "top"], {"det"}) == [
+        "made.low.one imports made.high.two",
+        "made.new.x has no place",
+    ]
 
 
 def test_a_detector_in_a_generic_module_is_found(tmp_path: Path) -> None:

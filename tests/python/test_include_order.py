@@ -56,3 +56,12 @@ def test_folder_outside_the_order_is_refused(engine: Path) -> None:
     (engine / "utils").mkdir()
     (engine / "utils/misc.hpp").write_text("")
     assert len(list(check.violations(engine))) == 1
+
+
+def test_parts_that_include_each_other_are_named(engine: Path) -> None:
+    for part, other in (("packets", "formats"), ("formats", "packets")):
+        (engine / "wire" / part).mkdir()
+        (engine / f"wire/{part}/a.hpp").write_text(f'#include "wire/{other}/a.hpp"\n#include "wire/verdict.hpp"\n')
+    assert list(check.violations(engine)) == ["engine/wire: formats and packets include each other"]
+    (engine / "wire/formats/a.hpp").write_text("")
+    assert list(check.violations(engine)) == []

@@ -13,7 +13,7 @@
 #include <optional>
 #include <utility>
 
-#include "stream/ring_layout.hpp"
+#include "stream/ring/ring_layout.hpp"
 
 namespace anello::zeromq {
 namespace {

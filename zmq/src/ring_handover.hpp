@@ -10,7 +10,7 @@
 
 #include "core/kernel_handle.hpp"
 #include "ring_share.hpp"
-#include "stream/ring_memory.hpp"
+#include "stream/ring/ring_memory.hpp"
 
 namespace anello::zeromq {
 

@@ -9,7 +9,7 @@
 #include <cstring>
 
 #include "ring_handover.hpp"
-#include "stream/bell_line.hpp"
+#include "stream/ring/bell_line.hpp"
 
 namespace anello::zeromq {
 namespace {

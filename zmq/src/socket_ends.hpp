@@ -6,8 +6,8 @@
 #include <utility>
 
 #include "core/kernel_handle.hpp"
-#include "stream/ring_ends.hpp"
-#include "stream/ring_memory.hpp"
+#include "stream/ring/ring_ends.hpp"
+#include "stream/ring/ring_memory.hpp"
 
 namespace anello::zeromq {
 

@@ -85,7 +85,7 @@ class Account:
 
 
 def short_life(life: int) -> int:
-    """As messages of the exchange name a process (engine/exchange/messages.hpp)."""
+    """As messages of the exchange name a process (engine/exchange/messages/messages.hpp)."""
     return (life ^ life >> 32) & 0xFFFFFFFF
 
 

@@ -9,10 +9,11 @@
 #include "camera/events/join_counters.hpp"
 #include "camera/farm/farm_counters.hpp"
 #include "camera/filter/filter_counters.hpp"
-#include "camera/send/r1_counters.hpp"
 #include "camera/send/store_counters.hpp"
-#include "camera/send/stream_counters.hpp"
+#include "camera/send/streams/r1_counters.hpp"
+#include "camera/send/streams/stream_counters.hpp"
 #include "camera/source/source_config.hpp"
+#include "camera/wire/packet_formats.hpp"
 
 namespace anello::camera {
 namespace {
@@ -50,7 +51,8 @@ const bindings::Extension extension(
      table("CameraCalibrateKeys", calibrate_keys), table("CameraFilterKeys", filter_keys),
      table("CompressionKeys", compression_keys), table("CameraSendKeys", camera_send_keys),
      table("CameraPublishKeys", camera_publish_keys), table("CameraPortsKeys", camera_ports_keys),
-     table("CameraThreadsKeys", camera_threads_keys)});
+     table("CameraThreadsKeys", camera_threads_keys)},
+    packet_formats());
 
 }  // namespace
 }  // namespace anello::camera

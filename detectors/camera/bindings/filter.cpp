@@ -12,7 +12,7 @@
 #include "camera/filter/event_type.hpp"
 #include "camera/filter/pixel_integrator.hpp"
 #include "camera/send/record.hpp"
-#include "camera/send/table.hpp"
+#include "camera/send/table/table.hpp"
 
 namespace anello::camera {
 namespace {

@@ -4,11 +4,11 @@
 #include "arrays.hpp"
 #include "camera/bindings/parts.hpp"
 #include "camera/farm/ends.hpp"
+#include "camera/wire/camera.hpp"
 #include "config.hpp"
 #include "exchange_ends.hpp"
 #include "keys.hpp"
 #include "node_handle.hpp"
-#include "wire/datagram_length.hpp"
 
 namespace anello::camera {
 namespace {
@@ -70,7 +70,7 @@ CameraNodeConfig node_config(const ConfigReader& all) {
     config.page = bindings::page_identity(all);
     config.n_runs = all.get_or<std::uint32_t>("run.n_runs", 1);
     config.backend = bindings::backend_config(all.below("receive"), camera_ports_keys);
-    config.backend.datagram_length = wire::camera_datagram_bytes;
+    config.backend.datagram_length = wire::camera::datagram_bytes;
     config.build = builder_config(all);
     config.build.sources = bindings::sources_config(all.below("receive"), config.build.shape.n_boards);
     bindings::take(all.below("camera_build"), camera_groups_keys, config);

@@ -10,7 +10,7 @@
 #include "counters.hpp"
 #include "keys.hpp"
 #include "sequences.hpp"
-#include "source/udp_sink.hpp"
+#include "source/sinks/udp_sink.hpp"
 #include "source_handle.hpp"
 
 namespace anello::camera {

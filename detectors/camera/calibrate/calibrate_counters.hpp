@@ -4,7 +4,7 @@
 #include <array>
 #include <cstdint>
 
-#include "core/counters.hpp"
+#include "core/counters/counters.hpp"
 
 /// Block "calibrate", there only where events are calibrated:
 ///   boards_in = boards_calibrated + boards_without_cells + boards_wrong_cells + boards_other_shape

@@ -9,7 +9,7 @@
 #include <vector>
 
 #include "camera/calibrate/time_lapse.hpp"
-#include "wire/camera.hpp"
+#include "camera/wire/camera.hpp"
 
 namespace anello::camera {
 

@@ -3,7 +3,7 @@
 
 #include <optional>
 
-#include "camera/events/slot.hpp"
+#include "camera/events/builder/slot.hpp"
 
 namespace anello::camera {
 namespace {

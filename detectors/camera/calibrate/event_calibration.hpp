@@ -10,7 +10,7 @@
 #include "camera/calibrate/calibrate_counters.hpp"
 #include "camera/calibrate/calibration.hpp"
 #include "camera/events/event.hpp"
-#include "core/counters.hpp"
+#include "core/counters/counters.hpp"
 #include "core/keys.hpp"
 #include "store/file_rules.hpp"
 

@@ -8,7 +8,7 @@
 #include "camera/chain/node_config.hpp"
 #include "camera/chain/outlet.hpp"
 #include "camera/events/joiner.hpp"
-#include "core/counters.hpp"
+#include "core/counters/counters.hpp"
 #include "pipeline/machine_probe.hpp"
 #include "pipeline/runner.hpp"
 

@@ -10,8 +10,8 @@
 #include "camera/events/joiner.hpp"
 #include "core/thread.hpp"
 #include "pipeline/layout.hpp"
-#include "receive/make_backend.hpp"
-#include "receive/receive_config.hpp"
+#include "receive/boards/receive_config.hpp"
+#include "receive/card/make_backend.hpp"
 
 namespace anello::camera {
 

@@ -12,7 +12,7 @@
 #include "camera/filter/pixel_integrator.hpp"
 #include "camera/send/event_encoder.hpp"
 #include "camera/send/event_record.hpp"
-#include "camera/send/stream.hpp"
+#include "camera/send/streams/stream.hpp"
 #include "core/thread.hpp"
 #include "publish/publisher.hpp"
 #include "store/file_rules.hpp"

@@ -5,7 +5,7 @@
 
 #include <algorithm>
 
-#include "camera/events/builder_config.hpp"
+#include "camera/events/builder/builder_config.hpp"
 #include "core/errors.hpp"
 #include "core/thread.hpp"
 

@@ -12,7 +12,7 @@
 #include "camera/events/event.hpp"
 #include "camera/filter/pixel_integrator.hpp"
 #include "camera/geometry.hpp"
-#include "core/counters.hpp"
+#include "core/counters/counters.hpp"
 #include "memory/spsc_ring.hpp"
 #include "pipeline/stage.hpp"
 

@@ -4,7 +4,7 @@
 #include <array>
 #include <cstdint>
 
-#include "core/counters.hpp"
+#include "core/counters/counters.hpp"
 
 /// Block "waits": how often the camera's filter had to wait. Events then stay with the builders, and where those have
 /// no buffer left, datagrams with the kernel.

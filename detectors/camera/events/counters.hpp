@@ -4,7 +4,7 @@
 #include <array>
 #include <cstdint>
 
-#include "core/counters.hpp"
+#include "core/counters/counters.hpp"
 
 /// The camera builder's lines of the ledger, exact once a run has ended:
 ///   datagrams    = (verdicts that are not ok) + strangers + fragments_in + markers

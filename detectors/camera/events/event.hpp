@@ -8,8 +8,8 @@
 #include <functional>
 #include <span>
 
+#include "camera/wire/camera.hpp"
 #include "core/clock.hpp"
-#include "wire/camera.hpp"
 
 /// A camera event as it stands in event memory. An event buffer has one slot per board, at a fixed place, and in each
 /// slot the datagram as it came: header, then waveforms. Nothing is copied again until someone needs it contiguous.

@@ -7,7 +7,7 @@
 #include <utility>
 
 #include "core/errors.hpp"
-#include "receive/socket_backend.hpp"
+#include "receive/datagrams/socket_backend.hpp"
 
 namespace anello::camera {
 namespace {

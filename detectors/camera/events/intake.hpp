@@ -8,12 +8,12 @@
 #include <memory>
 #include <vector>
 
-#include "camera/events/builder.hpp"
+#include "camera/events/builder/builder.hpp"
 #include "core/thread.hpp"
-#include "receive/backend.hpp"
-#include "receive/datagram_blocks.hpp"
-#include "receive/port_counters.hpp"
-#include "receive/read_times.hpp"
+#include "receive/card/datagram_blocks.hpp"
+#include "receive/datagrams/backend.hpp"
+#include "receive/datagrams/port_counters.hpp"
+#include "receive/datagrams/read_times.hpp"
 
 namespace anello::receive {
 class SocketBackend;

@@ -11,7 +11,7 @@
 #include "core/clock.hpp"
 #include "core/thread.hpp"
 #include "core/words.hpp"
-#include "receive/backend.hpp"
+#include "receive/datagrams/backend.hpp"
 
 namespace anello::camera {
 

@@ -4,7 +4,7 @@
 #include <array>
 #include <cstdint>
 
-#include "core/counters.hpp"
+#include "core/counters/counters.hpp"
 
 /// The joiner's lines of the ledger, exact once all parts are taken; the right sides are sums over groups of
 /// CameraBuildCounter:

@@ -5,7 +5,7 @@
 #include <cstdint>
 #include <vector>
 
-#include "camera/events/builder.hpp"
+#include "camera/events/builder/builder.hpp"
 #include "camera/events/events.hpp"
 #include "camera/events/join_counters.hpp"
 

@@ -4,7 +4,7 @@
 #include <array>
 #include <cstdint>
 
-#include "core/counters.hpp"
+#include "core/counters/counters.hpp"
 
 /// A camera's lines in the ledger of a farm, exact once all is drained:
 ///   readout   parts_in = parts_packed + parts_other_run + parts_before_start + parts_after_end + parts_left

@@ -4,7 +4,7 @@
 #include <cstring>
 #include <limits>
 
-#include "wire/camera_group.hpp"
+#include "camera/wire/camera_group.hpp"
 
 namespace anello::camera {
 namespace {

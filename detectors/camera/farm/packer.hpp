@@ -4,9 +4,9 @@
 #include <atomic>
 #include <cstdint>
 
-#include "camera/events/builder.hpp"
+#include "camera/events/builder/builder.hpp"
 #include "camera/farm/farm_counters.hpp"
-#include "core/counters.hpp"
+#include "core/counters/counters.hpp"
 #include "exchange/mfp_packer.hpp"
 
 namespace anello::camera {

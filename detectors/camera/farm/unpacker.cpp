@@ -4,7 +4,7 @@
 #include <algorithm>
 #include <string>
 
-#include "camera/events/slot.hpp"
+#include "camera/events/builder/slot.hpp"
 #include "core/assert.hpp"
 #include "core/errors.hpp"
 

@@ -6,13 +6,13 @@
 #include <cstdint>
 #include <optional>
 
-#include "camera/events/builder_config.hpp"
+#include "camera/events/builder/builder_config.hpp"
 #include "camera/events/events.hpp"
 #include "camera/farm/farm_counters.hpp"
-#include "core/counters.hpp"
+#include "camera/wire/camera_group.hpp"
+#include "core/counters/counters.hpp"
 #include "exchange/mep_sink.hpp"
 #include "memory/spsc_ring.hpp"
-#include "wire/camera_group.hpp"
 #include "wire/mfp.hpp"
 
 namespace anello::camera {

@@ -3,7 +3,7 @@
 
 #include <cstdint>
 
-#include "wire/camera.hpp"
+#include "camera/wire/camera.hpp"
 
 namespace anello::camera {
 

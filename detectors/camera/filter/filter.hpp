@@ -9,7 +9,7 @@
 #include "camera/filter/filter_counters.hpp"
 #include "camera/filter/pixel_integrator.hpp"
 #include "camera/geometry.hpp"
-#include "core/counters.hpp"
+#include "core/counters/counters.hpp"
 #include "core/seed.hpp"
 #include "core/words.hpp"
 

@@ -4,7 +4,7 @@
 #include <array>
 #include <cstdint>
 
-#include "core/counters.hpp"
+#include "core/counters/counters.hpp"
 
 /// The camera filter's lines of the ledger, block "filter":
 ///   events_in       = events_kept + events_rejected

@@ -6,7 +6,7 @@
 #include <cmath>
 #include <string>
 
-#include "camera/events/slot.hpp"
+#include "camera/events/builder/slot.hpp"
 #include "core/assert.hpp"
 #include "core/errors.hpp"
 

@@ -6,7 +6,7 @@
 #include <span>
 
 #include "camera/send/store_counters.hpp"
-#include "core/counters.hpp"
+#include "core/counters/counters.hpp"
 #include "store/chunk.hpp"
 
 namespace anello::camera {

@@ -8,7 +8,7 @@
 
 #include "camera/send/compression_choice.hpp"
 #include "camera/send/record.hpp"
-#include "camera/send/table.hpp"
+#include "camera/send/table/table.hpp"
 
 namespace anello::camera {
 

@@ -4,7 +4,7 @@
 #include <algorithm>
 #include <bit>
 
-#include "camera/events/slot.hpp"
+#include "camera/events/builder/slot.hpp"
 #include "core/errors.hpp"
 
 namespace anello::camera {
@@ -26,7 +26,7 @@ CameraEventRecord::CameraEventRecord(const CameraShape& shape, const std::option
     : shape_(shape),
       pixels_(pixels),
       content_(content),
-      writer_(publish::RecordKind::camera_event, n_arrays,
+      writer_(publish::RecordKind::kept_event, n_arrays,
               std::size_t{shape.n_boards} * (4 + shape.max_payload_bytes / 4096)) {  // header, payload, zeros, cells
     present_.reserve(shape.n_boards);
     if (content == CameraContent::pixels && !pixels)

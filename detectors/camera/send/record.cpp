@@ -7,7 +7,7 @@
 #include <new>
 #include <string>
 
-#include "camera/events/slot.hpp"
+#include "camera/events/builder/slot.hpp"
 #include "core/assert.hpp"
 #include "core/errors.hpp"
 #include "core/keys.hpp"

@@ -11,7 +11,7 @@
 #include "camera/events/event.hpp"
 #include "camera/send/compression.hpp"
 #include "camera/send/encoded_event.hpp"
-#include "core/counters.hpp"
+#include "core/counters/counters.hpp"
 
 struct ZSTD_CCtx_s;
 struct ZSTD_DCtx_s;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "camera/send/board_columns.hpp"
+#include "camera/send/table/board_columns.hpp"
 
 namespace anello::camera {
 namespace {

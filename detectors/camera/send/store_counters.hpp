@@ -4,7 +4,7 @@
 #include <array>
 #include <cstdint>
 
-#include "core/counters.hpp"
+#include "core/counters/counters.hpp"
 
 /// compress: events = events_encoded + events_failed
 /// camera_store: events_seen = events_stored + events_lost, once the writer is closed

@@ -9,8 +9,8 @@
 
 #include "camera/events/event.hpp"
 #include "camera/filter/filter.hpp"
-#include "camera/send/board_columns.hpp"
 #include "camera/send/store_counters.hpp"
+#include "camera/send/table/board_columns.hpp"
 #include "store/column_file.hpp"
 
 namespace anello::camera {

@@ -10,8 +10,8 @@
 
 #include "pipeline/layout.hpp"
 #include "simulate/counted.hpp"
-#include "simulate/stored_columns.hpp"
-#include "wire/camera_pattern.hpp"
+#include "simulate/world/stored_columns.hpp"
+#include "wire/payload_pattern.hpp"
 
 namespace anello::camera {
 namespace {
@@ -142,7 +142,7 @@ void VirtualCamera::take(const CameraEventView& view) {
             wire::camera::parse(slot.first(wire::camera::header_bytes + waveforms.payload_bytes()), header) ==
                 wire::Verdict::ok &&
             header.board == board && header.event_number == number &&
-            wire::camera::has_pattern({view.payload(board), header.payload_bytes}, header.board, number);
+            wire::has_pattern({view.payload(board), header.payload_bytes}, header.board, number);
         if (!is_its)
             wrong_.push_back(fmt::format("event {} has something else in the place of board {}", number, board));
         if (event.came_ns[board] == 0)

@@ -4,8 +4,8 @@
 #include <array>
 #include <cstdint>
 
+#include "camera/wire/camera.hpp"
 #include "wire/bytes.hpp"
-#include "wire/camera.hpp"
 
 namespace anello::camera {
 

@@ -6,7 +6,7 @@
 
 #include "source/random.hpp"
 #include "source/send_books.hpp"
-#include "wire/camera_pattern.hpp"
+#include "wire/payload_pattern.hpp"
 
 namespace anello::camera {
 
@@ -111,7 +111,7 @@ std::span<std::byte> CameraSender::seal(const CameraTrigger& trigger, std::uint3
     header_.counters = counters_of(header_.counters_kind, trigger);
     const std::span<std::byte> datagram = pool_.datagram(trigger.pool_index, stream);
     if (payload_ == CameraPayload::pattern) {
-        wire::camera::write_pattern(datagram.subspan(wire::camera::header_bytes), header_.board, header_.event_number);
+        wire::write_pattern(datagram.subspan(wire::camera::header_bytes), header_.board, header_.event_number);
         wire::camera::seal(datagram, header_);
     } else {
         std::uint32_t payload_crc = pool_.payload_crc(trigger.pool_index, stream);

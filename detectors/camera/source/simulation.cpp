@@ -4,10 +4,10 @@
 #include <algorithm>
 #include <cmath>
 
+#include "camera/wire/camera.hpp"
 #include "core/assert.hpp"
 #include "source/config_check.hpp"
 #include "wire/bytes.hpp"
-#include "wire/camera.hpp"
 
 namespace anello::camera {
 namespace {

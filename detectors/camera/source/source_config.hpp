@@ -6,17 +6,17 @@
 #include <vector>
 
 #include "camera/source/simulation.hpp"
+#include "camera/wire/camera.hpp"
 #include "core/clock.hpp"
 #include "core/seed.hpp"
 #include "core/thread.hpp"
 #include "source/fault_injector.hpp"
-#include "source/packet_sink.hpp"
-#include "wire/camera.hpp"
+#include "source/sinks/packet_sink.hpp"
 
 namespace anello::camera {
 
 /// waveforms: of simulated showers. pattern: bytes that a receiver verifies from the header alone
-/// (wire/camera_pattern.hpp).
+/// (wire/payload_pattern.hpp).
 enum class CameraPayload : std::uint8_t { waveforms, pattern };
 
 struct CameraSourceConfig {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "camera/events/builder.hpp"
+#include "camera/events/builder/builder.hpp"
 
 #include <gmock/gmock.h>
 

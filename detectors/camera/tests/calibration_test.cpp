@@ -7,7 +7,7 @@
 #include <thread>
 
 #include "camera/calibrate/event_calibration.hpp"
-#include "camera/events/slot.hpp"
+#include "camera/events/builder/slot.hpp"
 #include "camera/tests/calibration_reference.hpp"
 #include "camera/tests/camera_event.hpp"
 #include "camera/tests/fits_file.hpp"

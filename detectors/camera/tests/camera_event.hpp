@@ -7,9 +7,9 @@
 #include <vector>
 
 #include "camera/events/event.hpp"
+#include "camera/wire/camera.hpp"
 #include "source/random.hpp"
 #include "wire/bytes.hpp"
-#include "wire/camera.hpp"
 
 /// Camera events made by hand, as the builder would leave them in event memory.
 namespace anello::camera::test {

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
-// Built from: detectors/camera/send/table.cpp detectors/camera/send/record.cpp detectors/camera/send/compression.cpp
-// Chunks of the camera's table: any bytes fill what they are said to hold, or are refused. The first three bytes say
-// which filters they have passed, and how many bytes they hold.
+// Built from: detectors/camera/send/table/table.cpp detectors/camera/send/record.cpp
+// detectors/camera/send/compression.cpp Chunks of the camera's table: any bytes fill what they are said to hold, or are
+// refused. The first three bytes say which filters they have passed, and how many bytes they hold.
 #include <vector>
 
-#include "camera/send/table.hpp"
+#include "camera/send/table/table.hpp"
 #include "wire/bytes.hpp"
 
 namespace camera = anello::camera;

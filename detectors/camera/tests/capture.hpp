@@ -4,9 +4,9 @@
 #include <string>
 
 #include "camera/source/source.hpp"
+#include "camera/wire/camera.hpp"
 #include "source/simulated_time.hpp"
 #include "unit/source/capture_sink.hpp"
-#include "wire/camera.hpp"
 
 namespace anello::camera::test {
 

@@ -12,7 +12,7 @@
 #include "camera/source/source.hpp"
 #include "moved_clock.hpp"
 #include "patience.hpp"
-#include "source/udp_sink.hpp"
+#include "source/sinks/udp_sink.hpp"
 
 /// Short runs of the camera over loopback sockets: simulated boards and a node.
 namespace anello::camera::whole_chain {

@@ -6,11 +6,11 @@
 #include <set>
 #include <vector>
 
-#include "camera/events/slot.hpp"
+#include "camera/events/builder/slot.hpp"
 #include "camera/farm/packer.hpp"
 #include "camera/farm/unpacker.hpp"
 #include "core/errors.hpp"
-#include "wire/camera_pattern.hpp"
+#include "wire/payload_pattern.hpp"
 
 namespace anello::camera::farm_test {
 namespace {
@@ -28,7 +28,7 @@ std::uint8_t tag_of(std::uint32_t board, std::uint32_t event) {
 
 Bytes datagram_of(std::uint32_t board, std::uint32_t event, std::uint32_t run_id = 1) {
     Bytes datagram(wire::camera::header_bytes + payload_bytes);
-    wire::camera::write_pattern(std::span(datagram).subspan(wire::camera::header_bytes), board, event);
+    wire::write_pattern(std::span(datagram).subspan(wire::camera::header_bytes), board, event);
     wire::camera::seal(datagram, {.flags = wire::camera::with_checksum,
                                   .board = static_cast<std::uint16_t>(board),
                                   .run_id = run_id,

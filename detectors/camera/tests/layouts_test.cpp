@@ -9,7 +9,7 @@
 #include "camera/events/intake.hpp"
 #include "camera/tests/rig.hpp"
 #include "core/errors.hpp"
-#include "receive/socket_backend.hpp"
+#include "receive/datagrams/socket_backend.hpp"
 #include "unit/receive/udp_sender.hpp"
 
 /// The same datagrams through every layout: the same events, byte for byte, and the same outcome of each datagram.

@@ -4,7 +4,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "camera/events/slot.hpp"
+#include "camera/events/builder/slot.hpp"
 #include "camera/tests/camera_event.hpp"
 #include "core/errors.hpp"
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "camera/send/r1_streams.hpp"
+#include "camera/send/streams/r1_streams.hpp"
 
 #include <gmock/gmock.h>
 #include <sys/socket.h>

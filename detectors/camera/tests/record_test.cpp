@@ -7,7 +7,7 @@
 
 #include <cstring>
 
-#include "camera/events/slot.hpp"
+#include "camera/events/builder/slot.hpp"
 #include "camera/tests/camera_event.hpp"
 #include "core/errors.hpp"
 #include "wire/bytes.hpp"

@@ -6,7 +6,7 @@
 #include <string>
 #include <vector>
 
-#include "camera/events/builder.hpp"
+#include "camera/events/builder/builder.hpp"
 #include "camera/events/joiner.hpp"
 
 /// A camera's boards, and builders with everything around them in memory. Payloads are a function of run, event and
@@ -56,7 +56,7 @@ struct TakenPart {
 
 CameraBuilderConfig small_camera(std::uint32_t n_boards = 4);
 
-/// Checks what every builder must keep: the sums of camera_counters.hpp.
+/// Checks what every builder must keep: the sums of events/counters.hpp.
 void expect_sums(const CameraBuilder& builder);
 /// The sum over one board's sequence numbers; holds when its last end-of-run marker arrived.
 void expect_board_sum(const CameraBuilder& builder, std::uint32_t board);

@@ -7,9 +7,9 @@
 #include <cmath>
 #include <utility>
 
+#include "camera/wire/camera.hpp"
 #include "core/errors.hpp"
 #include "wire/bytes.hpp"
-#include "wire/camera.hpp"
 
 namespace anello::camera::simulation_test {
 

@@ -11,7 +11,7 @@
 #include "camera/tests/capture.hpp"
 #include "core/errors.hpp"
 #include "wire/bytes.hpp"
-#include "wire/camera_pattern.hpp"
+#include "wire/payload_pattern.hpp"
 
 namespace anello::camera::source_test {
 
@@ -278,7 +278,7 @@ TEST(CameraSource, PatternFollowsFromTheHeaderAlone) {
             for (std::size_t i = 0; i < 50; ++i) {
                 const anello::wire::camera::Header& header = received.headers[i];
                 EXPECT_EQ(header.n_samples, payload_bytes == 0 ? 20 : 0);
-                ASSERT_TRUE(anello::wire::camera::has_pattern(received.payloads[i], header.board, header.event_number));
+                ASSERT_TRUE(anello::wire::has_pattern(received.payloads[i], header.board, header.event_number));
             }
         }
     }

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "camera/send/stream.hpp"
+#include "camera/send/streams/stream.hpp"
 
 #include <arpa/inet.h>
 #include <gtest/gtest.h>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "camera/send/table.hpp"
+#include "camera/send/table/table.hpp"
 
 #include <gtest/gtest.h>
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "camera/events/votes.hpp"
+#include "camera/events/builder/votes.hpp"
 
 #include <gmock/gmock.h>
 

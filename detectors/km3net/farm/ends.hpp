@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include "km3net/node.hpp"
+#include "km3net/chain/node.hpp"
 #include "pipeline/exchange_ends.hpp"
 
 /// The chain before and behind the exchange: each readout unit builds slices of its neighbouring DOMs, builders lay

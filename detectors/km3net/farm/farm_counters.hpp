@@ -4,7 +4,7 @@
 #include <array>
 #include <cstdint>
 
-#include "core/counters.hpp"
+#include "core/counters/counters.hpp"
 
 /// The slices' lines in the ledger of a farm, exact once all is drained:
 ///   readout   slices_in = slices of block build = slices_packed + slices_before_start + slices_after_end + slices_left

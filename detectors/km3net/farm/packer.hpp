@@ -5,7 +5,7 @@
 #include <cstdint>
 #include <span>
 
-#include "core/counters.hpp"
+#include "core/counters/counters.hpp"
 #include "exchange/mfp_packer.hpp"
 #include "km3net/farm/farm_counters.hpp"
 #include "km3net/farm/slice_part.hpp"

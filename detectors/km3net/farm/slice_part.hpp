@@ -6,7 +6,7 @@
 #include <span>
 
 #include "core/clock.hpp"
-#include "km3net/daq_messages.hpp"
+#include "km3net/messages/daq_messages.hpp"
 
 /// What a readout unit sends of a slice: when its first and last datagram came (i64 each, wall clock), and the
 /// experiment's message of all hits (L0 slice). docs/reference/km3net-messages.md

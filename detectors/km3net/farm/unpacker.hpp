@@ -5,7 +5,7 @@
 #include <optional>
 #include <vector>
 
-#include "core/counters.hpp"
+#include "core/counters/counters.hpp"
 #include "exchange/mep_sink.hpp"
 #include "km3net/farm/farm_counters.hpp"
 #include "km3net/farm/slice_part.hpp"

@@ -9,11 +9,11 @@
 #include <random>
 
 #include "core/errors.hpp"
-#include "km3net/decisions.hpp"
 #include "km3net/farm/packer.hpp"
 #include "km3net/farm/unpacker.hpp"
-#include "km3net/simulation.hpp"
-#include "km3net/slice_builder.hpp"
+#include "km3net/slices/slice_builder.hpp"
+#include "km3net/source/simulation.hpp"
+#include "km3net/trigger/decisions.hpp"
 
 namespace anello::km3net::farm_test {
 namespace {

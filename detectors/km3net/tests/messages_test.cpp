@@ -9,7 +9,7 @@
 #include <string>
 
 #include "core/errors.hpp"
-#include "km3net/message_store.hpp"
+#include "km3net/messages/message_store.hpp"
 
 namespace anello::km3net::messages_test {
 namespace {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Boards over loopback, all stages in their threads: that threads do not race is for the thread sanitizer to say.
-#include "km3net/node.hpp"
+#include "km3net/chain/node.hpp"
 
 #include <gtest/gtest.h>
 #include <unistd.h>
@@ -8,8 +8,8 @@
 #include <cstdio>
 #include <thread>
 
-#include "km3net/source.hpp"
-#include "source/udp_sink.hpp"
+#include "km3net/source/source.hpp"
+#include "source/sinks/udp_sink.hpp"
 
 namespace anello::km3net::node_test {
 namespace {

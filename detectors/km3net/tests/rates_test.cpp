@@ -6,9 +6,9 @@
 #include <cmath>
 #include <vector>
 
-#include "km3net/coincidences.hpp"
-#include "km3net/event_finder.hpp"
-#include "km3net/simulation.hpp"
+#include "km3net/source/simulation.hpp"
+#include "km3net/trigger/coincidences.hpp"
+#include "km3net/trigger/event_finder.hpp"
 
 namespace anello::km3net::rates_test {
 namespace {

@@ -6,8 +6,8 @@
 #include <map>
 #include <vector>
 
-#include "km3net/coincidences.hpp"
-#include "km3net/daq_messages.hpp"
+#include "km3net/messages/daq_messages.hpp"
+#include "km3net/trigger/coincidences.hpp"
 #include "lookalikes/detector_file.hpp"
 #include "wire/bytes.hpp"
 

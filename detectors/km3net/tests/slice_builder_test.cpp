@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "km3net/slice_builder.hpp"
+#include "km3net/slices/slice_builder.hpp"
 
 #include <gtest/gtest.h>
 

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// Built from: detectors/km3net/farm/unpacker.cpp detectors/km3net/daq_messages.cpp detectors/km3net/calibrated_hits.cpp
-// Built from: detectors/km3net/detector.cpp
-// What a readout unit sends of a slice: any bytes, in a MFP whose header is right, are joined or left out, and what the
-// builder hands on holds only hits that there are. Seeds have the stamps, DOMs and slice that are expected here.
+// Built from: detectors/km3net/farm/unpacker.cpp detectors/km3net/messages/daq_messages.cpp
+// detectors/km3net/slices/calibrated_hits.cpp Built from: detectors/km3net/detector.cpp What a readout unit sends of a
+// slice: any bytes, in a MFP whose header is right, are joined or left out, and what the builder hands on holds only
+// hits that there are. Seeds have the stamps, DOMs and slice that are expected here.
 #include <cstdlib>
 #include <cstring>
 #include <vector>

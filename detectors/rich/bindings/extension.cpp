@@ -2,7 +2,7 @@
 #include "extension.hpp"
 
 #include "events/merger_config.hpp"
-#include "receive/receive_config.hpp"
+#include "receive/boards/receive_config.hpp"
 #include "rich/bindings/parts.hpp"
 #include "rich/chain/node_config.hpp"
 #include "rich/chain/trigger_counters.hpp"
@@ -11,6 +11,7 @@
 #include "rich/farm/farm_counters.hpp"
 #include "rich/source/simulation_config.hpp"
 #include "rich/source/source_config.hpp"
+#include "rich/wire/packet_formats.hpp"
 
 namespace anello::rich {
 namespace {
@@ -56,7 +57,8 @@ const bindings::Extension extension("rich", bind,
                                         table("EmitKeys", emit_keys),
                                         table("StoreKeys", store_keys),
                                         table("RichThreadsKeys", rich_threads_keys),
-                                    });
+                                    },
+                                    packet_formats());
 
 }  // namespace
 }  // namespace anello::rich

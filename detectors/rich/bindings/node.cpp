@@ -13,8 +13,10 @@
 #include "rich/bindings/node_config.hpp"
 #include "rich/bindings/parts.hpp"
 #include "rich/bindings/python_plugin.hpp"
-#include "wire/datagram_length.hpp"
-#include "wire/mep.hpp"
+#include "rich/chain/unpackers.hpp"
+#include "rich/source/source_format.hpp"
+#include "rich/wire/mep.hpp"
+#include "wire/mgp.hpp"
 
 namespace anello::rich {
 namespace {
@@ -27,14 +29,20 @@ constexpr std::size_t max_kept_executions = 20'000;
 
 /// Sources of the simulated boards, as the source writes them: mgp carries the board as source, mep as sub-source of
 /// the RICH.
-receive::UnpackerConfig unpacker_of(receive::Format format, std::uint16_t board) {
-    receive::UnpackerConfig config{.format = format, .board = board};
-    config.source_id = format == receive::Format::mep ? wire::mep::rich_source_id : board;
-    return config;
+void take_boards(const ConfigReader& all, NodeConfig& config) {
+    const auto format = parse_word<Format>(all.get<std::string>("source.format"), "source.format");
+    config.intake.backend.datagram_length =
+        format == Format::mep ? wire::mep::datagram_bytes : wire::mgp::datagram_bytes;
+    const auto first_board = all.get<std::uint16_t>("source.first_board");
+    for (std::uint16_t i = 0; i < config.intake.backend.ports.size(); ++i) {
+        const auto board = static_cast<std::uint16_t>(first_board + i);
+        config.intake.unpackers.push_back(format == Format::mep ? mep_board(wire::mep::rich_source_id, board)
+                                                                : mgp_board(board, board));
+        if (format == Format::mgp) config.mgp_source_ids.push_back(board);
+    }
 }
 
-pipeline::IntakeConfig intake_config(const ConfigReader& all, const RoomConfig& room) {
-    const ConfigReader receive = all.below("receive");
+pipeline::IntakeConfig intake_config(const ConfigReader& receive, const RoomConfig& room) {
     pipeline::IntakeConfig intake;
     intake.backend = bindings::backend_config(receive, rich_ports_keys);
     bindings::take(receive, receive::stream_keys, intake.stream);
@@ -45,12 +53,6 @@ pipeline::IntakeConfig intake_config(const ConfigReader& all, const RoomConfig& 
     intake.shape = room.block();
     intake.n_buffers = room.n_buffers;
     intake.n_lanes = room.n_lanes;
-    const auto format = receive::parse_format(all.get<std::string>("source.format"));
-    intake.backend.datagram_length =
-        format == receive::Format::mep ? wire::mep_datagram_bytes : wire::mgp_datagram_bytes;
-    const auto first_board = all.get<std::uint16_t>("source.first_board");
-    for (std::uint16_t i = 0; i < intake.backend.ports.size(); ++i)
-        intake.unpackers.push_back(unpacker_of(format, static_cast<std::uint16_t>(first_board + i)));
     return intake;
 }
 
@@ -90,7 +92,8 @@ NodeConfig node_config(const nb::dict& values, const BatchMemory& memory) {
     config.page = bindings::page_identity(all);
     config.n_bursts = all.get<std::uint32_t>("source.n_bursts");
     const RoomConfig room = room_config(all);
-    config.intake = intake_config(all, room);
+    config.intake = intake_config(all.below("receive"), room);
+    take_boards(all, config);
     bindings::take(all.below("build"), events::merger_keys, config.build);
     config.build.batch = room.batch();
     config.n_batches = room.n_batches;

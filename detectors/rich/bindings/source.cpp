@@ -13,7 +13,7 @@
 #include "rich/source/event_pool.hpp"
 #include "rich/source/simulation.hpp"
 #include "sequences.hpp"
-#include "source/udp_sink.hpp"
+#include "source/sinks/udp_sink.hpp"
 #include "source_handle.hpp"
 
 namespace anello::rich {

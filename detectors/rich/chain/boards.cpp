@@ -42,8 +42,8 @@ void RichBoards::make_lane(std::uint32_t number, const Clock& clock, CounterPage
             {page.add_block<receive::ReceiveCounter>(block), page.add_block<wire::Verdict>(block + ".verdict")});
         streams_.push_back(std::make_unique<receive::BlockStream>(intake_.shape, intake_.n_buffers, intake_.memory));
         receivers.push_back(std::make_unique<receive::StreamReceiver>(
-            intake_.stream_config(i), static_cast<std::uint16_t>(i), receive::make_unpacker(intake_.unpackers.at(i)),
-            *streams_.back(), counters_.back(), clock));
+            intake_.stream_config(i), static_cast<std::uint16_t>(i), intake_.unpackers.at(i)(), *streams_.back(),
+            counters_.back(), clock));
     }
     receive::BackendConfig backend = intake_.backend;
     backend.ports.assign(intake_.backend.ports.begin() + first, intake_.backend.ports.begin() + end);

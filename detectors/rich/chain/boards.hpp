@@ -10,7 +10,7 @@
 #include "pipeline/block_intake.hpp"
 #include "pipeline/intake.hpp"
 #include "pipeline/stage.hpp"
-#include "receive/receiver.hpp"
+#include "receive/boards/receiver.hpp"
 
 namespace anello::rich {
 

@@ -25,7 +25,8 @@ void require_to_merge(bool holds, const char* field, const char* rule, const std
 }
 
 /// What the card's merger cannot do. What it cannot do of numbers, NanetMerger refuses.
-void check_merging(const pipeline::IntakeConfig& intake) {
+void check_merging(const NodeConfig& config) {
+    const pipeline::IntakeConfig& intake = config.intake;
     require_to_merge(intake.backend.kind == receive::BackendKind::nanet, "receive.backend", "must be nanet",
                      name_of(intake.backend.kind), "Only the card's model merges. ");
     require_to_merge(intake.n_lanes == 1, "receive.lanes", "must be 1", std::to_string(intake.n_lanes),
@@ -33,9 +34,8 @@ void check_merging(const pipeline::IntakeConfig& intake) {
     require_to_merge(intake.stream.full_policy != receive::FullPolicy::overwrite_oldest, "receive.policy",
                      "must be wait or drop_new", name_of(intake.stream.full_policy),
                      "The card's stores keep packets or drop new ones. ");
-    for (const receive::UnpackerConfig& unpacker : intake.unpackers)
-        require_to_merge(unpacker.format == receive::Format::mgp, "source.format", "must be mgp",
-                         name_of(unpacker.format), "The card reads no other. ");
+    require_to_merge(config.mgp_source_ids.size() == intake.backend.ports.size(), "source.format", "must be mgp", "mep",
+                     "The card reads no other. ");
     const bool names_sources =
         std::ranges::any_of(intake.sources, [](const receive::SourceAddress& source) { return source.has_host(); });
     require_to_merge(!names_sources, "receive.sources", "must name none", "addresses",
@@ -43,12 +43,11 @@ void check_merging(const pipeline::IntakeConfig& intake) {
 }
 
 receive::NanetMergeConfig merge_config(const NodeConfig& config) {
-    check_merging(config.intake);
+    check_merging(config);
     receive::NanetMergeConfig merge;
     merge.library = receive::nanet_library(config.intake.backend);
     merge.gathering_cycles = config.intake.backend.nanet_gathering_cycles;
-    for (const receive::UnpackerConfig& unpacker : config.intake.unpackers)
-        merge.source_ids.push_back(static_cast<std::uint16_t>(unpacker.source_id));
+    merge.source_ids = config.mgp_source_ids;
     merge.n_channels = wire::rich::n_pmts_per_board;
     merge.window_ticks = config.build.window_ticks;
     merge.timeout_ns = config.build.timeout_ns;

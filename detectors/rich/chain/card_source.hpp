@@ -5,7 +5,7 @@
 
 #include "events/card_events.hpp"
 #include "pipeline/told.hpp"
-#include "receive/source_binding.hpp"
+#include "receive/numbers/source_binding.hpp"
 #include "rich/chain/event_source.hpp"
 
 namespace anello::rich {

@@ -5,8 +5,8 @@
 #include <cstdint>
 #include <memory>
 
-#include "core/counters.hpp"
-#include "core/event_slot.hpp"
+#include "core/counters/counters.hpp"
+#include "core/counters/event_slot.hpp"
 #include "core/thread.hpp"
 #include "memory/spsc_ring.hpp"
 #include "publish/record_publisher.hpp"

@@ -5,7 +5,7 @@
 #include <memory>
 #include <string>
 
-#include "core/histogram.hpp"
+#include "core/latency/histogram.hpp"
 #include "pipeline/stage.hpp"
 #include "rich/chain/collector.hpp"
 #include "rich/chain/node_config.hpp"

@@ -8,7 +8,7 @@
 
 #include "events/batch_sink.hpp"
 #include "pipeline/stage.hpp"
-#include "receive/sequence_log.hpp"
+#include "receive/numbers/sequence_log.hpp"
 #include "rich/chain/node_config.hpp"
 
 namespace anello::rich {

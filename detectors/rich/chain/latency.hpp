@@ -4,9 +4,9 @@
 #include <array>
 #include <cstdint>
 
-#include "core/counters.hpp"
-#include "core/latency_leg.hpp"
-#include "core/latency_series.hpp"
+#include "core/counters/counters.hpp"
+#include "core/latency/latency_leg.hpp"
+#include "core/latency/latency_series.hpp"
 #include "rich/decide/decision.hpp"
 
 namespace anello::rich {

@@ -6,7 +6,7 @@
 #include <string>
 #include <vector>
 
-#include "core/counters.hpp"
+#include "core/counters/counters.hpp"
 #include "pipeline/machine_probe.hpp"
 #include "pipeline/runner.hpp"
 #include "rich/chain/decisions.hpp"

@@ -58,6 +58,9 @@ struct NodeConfig {
     PageIdentity page;           ///< of its counters
     std::uint32_t n_bursts = 0;  ///< the node finishes after this many; 0: never by itself
     pipeline::IntakeConfig intake;
+    /// What boards whose packets are mgp call themselves, beside the ports; empty where packets are another format's.
+    /// The card's merger needs it.
+    std::vector<std::uint16_t> mgp_source_ids;
     events::MergerConfig build;
     std::uint32_t n_batches = 64;
     DeciderConfig trigger;

@@ -4,7 +4,7 @@
 #include <array>
 #include <cstdint>
 
-#include "core/counters.hpp"
+#include "core/counters/counters.hpp"
 
 /// The trigger's lines of the ledger. At the end of a run:
 ///   events = events built and handed on by the builder; events = the sum of events_with_*_rings, and events_passed

@@ -4,7 +4,7 @@
 #include <array>
 #include <cstdint>
 
-#include "core/counters.hpp"
+#include "core/counters/counters.hpp"
 
 /// events_seen = events_stored + events_not_selected + events_lost, once the writer is closed.
 namespace anello::rich {

@@ -4,7 +4,7 @@
 #include <array>
 #include <cstdint>
 
-#include "core/counters.hpp"
+#include "core/counters/counters.hpp"
 
 /// The emitter's lines of the ledger, once the last burst has ended:
 ///   primitives_in = primitives + primitives_late + primitives_overflow + primitives_invalid

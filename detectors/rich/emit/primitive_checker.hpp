@@ -7,7 +7,7 @@
 #include <string>
 
 #include "rich/emit/emit_counters.hpp"
-#include "wire/mtp.hpp"
+#include "rich/wire/mtp.hpp"
 
 namespace anello::rich {
 

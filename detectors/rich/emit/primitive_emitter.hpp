@@ -10,7 +10,7 @@
 #include "rich/decide/decision.hpp"
 #include "rich/emit/datagram_sink.hpp"
 #include "rich/emit/emit_counters.hpp"
-#include "wire/mtp.hpp"
+#include "rich/wire/mtp.hpp"
 
 namespace anello::rich {
 

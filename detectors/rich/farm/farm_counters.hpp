@@ -4,7 +4,7 @@
 #include <array>
 #include <cstdint>
 
-#include "core/counters.hpp"
+#include "core/counters/counters.hpp"
 
 /// The RICH before and behind the exchange, once all is over (build: the framer's block of events::BuildCounter,
 /// merge: the merger's):

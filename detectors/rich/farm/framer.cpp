@@ -7,8 +7,8 @@
 #include <utility>
 
 #include "core/errors.hpp"
+#include "rich/wire/rich_frame.hpp"
 #include "wire/mfp.hpp"
-#include "wire/rich_frame.hpp"
 
 namespace anello::rich {
 namespace {

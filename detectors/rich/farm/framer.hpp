@@ -21,7 +21,7 @@ struct RichFramerConfig {
 };
 
 /// Fills a exchange::MfpRing with the data of a node's RICH boards: fragments of event e of the exchange are records
-/// (wire/rich_frame.hpp) of time frame e. A packet is whole when no board can have more for it.
+/// (rich/wire/rich_frame.hpp) of time frame e. A packet is whole when no board can have more for it.
 class RichFramer final : public events::BoardJoin, public exchange::MfpSource {
   public:
     /// Blocks, ring and clock must outlive it. Throws ConfigError. Counters: "framer", "build", "build.boardN".

@@ -10,8 +10,8 @@
 #include "exchange/mep_sink.hpp"
 #include "rich/farm/farm_counters.hpp"
 #include "rich/farm/frames.hpp"
+#include "rich/wire/rich_frame.hpp"
 #include "wire/mfp.hpp"
-#include "wire/rich_frame.hpp"
 
 namespace anello::rich {
 

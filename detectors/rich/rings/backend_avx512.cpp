@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "rich/rings/backend.hpp"
-#include "rich/rings/find_rings.kernel.hpp"
-#include "rich/rings/lanes_avx512.hpp"
+#include "rich/rings/kernels/find_rings.kernel.hpp"
+#include "rich/rings/lanes/lanes_avx512.hpp"
 
 namespace anello::rich {
 

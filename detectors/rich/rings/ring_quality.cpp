@@ -5,8 +5,8 @@
 #include <cmath>
 #include <limits>
 
-#include "rich/rings/lanes_scalar.hpp"
-#include "rich/rings/mixture.kernel.hpp"
+#include "rich/rings/kernels/mixture.kernel.hpp"
+#include "rich/rings/lanes/lanes_scalar.hpp"
 
 namespace anello::rich {
 namespace {

@@ -8,8 +8,9 @@
 #include <ranges>
 
 #include "pipeline/layout.hpp"
+#include "rich/chain/unpackers.hpp"
 #include "simulate/counted.hpp"
-#include "simulate/stored_columns.hpp"
+#include "simulate/world/stored_columns.hpp"
 
 namespace anello::rich {
 namespace {
@@ -68,8 +69,7 @@ NodeConfig VirtualChain::node_config() {
         return wire_.make_backend(backend, [this](int descriptor) { host_.notify(descriptor); });
     };
     config.intake.n_lanes = scenario_.n_lanes;
-    for (std::uint16_t board = 0; board < n_boards; ++board)
-        config.intake.unpackers.push_back({.format = receive::Format::mgp, .source_id = board, .board = board});
+    for (std::uint16_t board = 0; board < n_boards; ++board) config.intake.unpackers.push_back(mgp_board(board, board));
     config.intake.shape = {.max_fragments = 512, .max_hits = 8192, .max_packets = 512};
     config.intake.n_buffers = 64;
     config.build.batch = {.max_events = 128, .max_hits = 128 * 64};

@@ -3,7 +3,7 @@
 
 #include <array>
 
-#include "wire/tel62.hpp"
+#include "rich/wire/tel62.hpp"
 
 namespace anello::rich {
 namespace {

@@ -6,8 +6,8 @@
 #include <vector>
 
 #include "rich/source/event_pool.hpp"
+#include "rich/wire/mep.hpp"
 #include "source/packet_slots.hpp"
-#include "wire/mep.hpp"
 #include "wire/mgp.hpp"
 
 namespace anello::rich {

@@ -8,9 +8,9 @@
 
 #include "rich/source/source_format.hpp"
 #include "source/fault_injector.hpp"
-#include "source/packet_sink.hpp"
 #include "source/packet_slots.hpp"
 #include "source/sent_log.hpp"
+#include "source/sinks/packet_sink.hpp"
 #include "source/source_counters.hpp"
 
 namespace anello::rich {

@@ -11,8 +11,8 @@
 #include "core/errors.hpp"
 #include "core/keys.hpp"
 #include "rich/geometry.hpp"
+#include "rich/wire/mep.hpp"
 #include "source/fault_keys.hpp"
-#include "wire/mep.hpp"
 
 namespace anello::rich {
 namespace {

@@ -10,7 +10,7 @@
 #include "rich/geometry.hpp"
 #include "rich/source/source_format.hpp"
 #include "source/fault_injector.hpp"
-#include "source/packet_sink.hpp"
+#include "source/sinks/packet_sink.hpp"
 
 namespace anello::rich {
 

@@ -8,8 +8,8 @@
 
 #include "rich/source/simulation.hpp"
 #include "rich/source/source.hpp"
-#include "source/pcap_sink.hpp"
 #include "source/simulated_time.hpp"
+#include "source/sinks/pcap_sink.hpp"
 #include "unit/source/capture_sink.hpp"
 
 namespace anello::rich::capture_test {

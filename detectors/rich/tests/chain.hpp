@@ -11,9 +11,10 @@
 
 #include "patience.hpp"
 #include "rich/chain/node.hpp"
+#include "rich/chain/unpackers.hpp"
 #include "rich/source/simulation.hpp"
 #include "rich/source/source.hpp"
-#include "source/udp_sink.hpp"
+#include "source/sinks/udp_sink.hpp"
 
 /// Short runs of the RICH over loopback sockets: simulated front ends and a node.
 namespace anello::rich {
@@ -30,8 +31,7 @@ inline NodeConfig node_config(const std::vector<std::string>& layout) {
     NodeConfig config;
     config.n_bursts = 2;
     config.intake.backend.ports.assign(n_boards, 0);
-    for (std::uint16_t board = 0; board < n_boards; ++board)
-        config.intake.unpackers.push_back({.format = receive::Format::mgp, .source_id = board, .board = board});
+    for (std::uint16_t board = 0; board < n_boards; ++board) config.intake.unpackers.push_back(mgp_board(board, board));
     config.intake.shape = {.max_fragments = 512, .max_hits = 8192, .max_packets = 512};
     config.intake.n_buffers = 256;
     config.build.batch = {.max_events = 128, .max_hits = 128 * 64};

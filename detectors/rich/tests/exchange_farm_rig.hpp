@@ -132,7 +132,7 @@ class RichRig {
         for (const auto& builder : builders) sum += builder->merger.mep_counters()[counter];
         return sum;
     }
-    /// Fails the running test when what rich_counters.hpp says does not hold.
+    /// Fails the running test when what the counters of framer and merger promise does not hold.
     void expect_balance() const {
         using enum events::BuildCounter;
         using Framer = FramerCounter;

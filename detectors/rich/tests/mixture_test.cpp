@@ -9,8 +9,8 @@
 #include <utility>
 #include <vector>
 
-#include "rich/rings/find_rings.kernel.hpp"
-#include "rich/rings/lanes_scalar.hpp"
+#include "rich/rings/kernels/find_rings.kernel.hpp"
+#include "rich/rings/lanes/lanes_scalar.hpp"
 #include "rich/rings/ring_quality.hpp"
 #include "rich/tests/ring_conformance.hpp"
 #include "rich/tests/rings/score.hpp"

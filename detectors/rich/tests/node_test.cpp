@@ -147,10 +147,7 @@ TEST(Node, DecidesByItselfWhereTheDeviceFails) {
 
 TEST(Node, CarriesNa62sOwnPackets) {
     NodeConfig config = node_config({"receive+build", "trigger+emit+store"});
-    for (auto& unpacker : config.intake.unpackers) {
-        unpacker.format = receive::Format::mep;
-        unpacker.source_id = 0x1C;
-    }
+    for (std::uint16_t board = 0; board < n_boards; ++board) config.intake.unpackers[board] = mep_board(0x1C, board);
     const ChainResult run = run_chain(config, {}, Format::mep);
     // A burst of MEPs ends with an event of its own, the end-of-burst trigger.
     const std::uint64_t n_events = run.source.at("source").at("events") + run.source.at("source").at("bursts");

@@ -9,11 +9,11 @@
 
 #include "core/errors.hpp"
 #include "rich/source/simulation.hpp"
+#include "rich/wire/mep.hpp"
+#include "rich/wire/tel62.hpp"
 #include "source/selection.hpp"
 #include "source/simulated_time.hpp"
 #include "unit/source/capture_sink.hpp"
-#include "wire/mep.hpp"
-#include "wire/tel62.hpp"
 
 namespace anello::rich::source_test {
 

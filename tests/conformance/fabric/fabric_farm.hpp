@@ -19,7 +19,7 @@
 #include <vector>
 
 #include "core/clock.hpp"
-#include "core/counters.hpp"
+#include "core/counters/counters.hpp"
 #include "fabric/fabric_config.hpp"
 #include "patience.hpp"
 

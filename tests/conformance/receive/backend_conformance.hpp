@@ -13,7 +13,7 @@
 #include <vector>
 
 #include "patience.hpp"
-#include "receive/backend.hpp"
+#include "receive/datagrams/backend.hpp"
 
 /// What every backend must do. A carrier brings datagrams to a backend:
 ///   struct Carrier {

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "conformance/receive/backend_conformance.hpp"
 #include "conformance/receive/socket_carrier.hpp"
-#include "receive/nanet_backend.hpp"
+#include "receive/nanet/nanet_backend.hpp"
 #include "unit/receive/capture_writer.hpp"
 #include "unit/receive/nanet_library.hpp"
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "conformance/receive/socket_carrier.hpp"
-#include "receive/packet_ring_backend.hpp"
+#include "receive/frames/packet_ring_backend.hpp"
 #include "unit/receive/udp_sender.hpp"
 #include "unit/receive/veth_pair.hpp"
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "conformance/receive/backend_conformance.hpp"
-#include "receive/pcap_backend.hpp"
+#include "receive/frames/pcap_backend.hpp"
 #include "unit/receive/capture_writer.hpp"
 
 namespace anello::receive::conformance {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "conformance/receive/socket_carrier.hpp"
-#include "receive/socket_backend.hpp"
+#include "receive/datagrams/socket_backend.hpp"
 
 namespace anello::receive::conformance {
 namespace {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "conformance/receive/backend_conformance.hpp"
-#include "receive/xdp_backend.hpp"
+#include "receive/xdp/xdp_backend.hpp"
 #include "unit/receive/udp_sender.hpp"
 #include "unit/receive/veth_pair.hpp"
 

@@ -3,7 +3,7 @@
 
 #include <algorithm>
 
-#include "simulate/simulated_disk.hpp"
+#include "simulate/world/simulated_disk.hpp"
 
 namespace anello::store::test {
 namespace {

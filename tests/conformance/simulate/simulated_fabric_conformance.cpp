@@ -2,7 +2,7 @@
 #include <map>
 
 #include "conformance/fabric/fabric_conformance.hpp"
-#include "simulate/simulated_fabric.hpp"
+#include "simulate/world/simulated_fabric.hpp"
 
 namespace anello::fabric::conformance {
 namespace {

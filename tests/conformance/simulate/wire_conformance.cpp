@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "conformance/receive/backend_conformance.hpp"
-#include "simulate/simulated_wire.hpp"
+#include "simulate/world/simulated_wire.hpp"
 
 namespace anello::receive::conformance {
 namespace {

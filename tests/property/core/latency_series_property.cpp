@@ -8,7 +8,7 @@
 #include <tuple>
 #include <vector>
 
-#include "core/latency_series.hpp"
+#include "core/latency/latency_series.hpp"
 
 namespace anello {
 namespace {

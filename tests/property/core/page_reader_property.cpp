@@ -15,10 +15,10 @@
 #include <string>
 #include <vector>
 
+#include "core/counters/page_layout.hpp"
+#include "core/counters/page_reader.hpp"
 #include "core/errors.hpp"
 #include "core/kernel_handle.hpp"
-#include "core/page_layout.hpp"
-#include "core/page_reader.hpp"
 
 namespace anello {
 namespace {

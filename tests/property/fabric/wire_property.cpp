@@ -9,8 +9,8 @@
 #include <set>
 
 #include "conformance/fabric/fabric_farm.hpp"
-#include "fabric/tcp_frame.hpp"
-#include "fabric/udp_reassembly.hpp"
+#include "fabric/tcp/tcp_frame.hpp"
+#include "fabric/udp/udp_reassembly.hpp"
 
 /// What two formats promise whatever the network makes of their bytes.
 namespace anello::fabric {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "core/counters.hpp"
+#include "core/counters/counters.hpp"
 
 #include <fcntl.h>
 #include <gtest/gtest.h>
@@ -7,9 +7,9 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "core/counters/page_reader.hpp"
 #include "core/errors.hpp"
-#include "core/latency_leg.hpp"
-#include "core/page_reader.hpp"
+#include "core/latency/latency_leg.hpp"
 
 namespace anello {
 

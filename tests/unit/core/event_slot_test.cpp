@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "core/event_slot.hpp"
+#include "core/counters/event_slot.hpp"
 
 #include <gtest/gtest.h>
 
@@ -12,7 +12,7 @@
 #include <utility>
 #include <vector>
 
-#include "core/copied_event.hpp"
+#include "core/counters/copied_event.hpp"
 
 namespace anello {
 namespace {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "core/hiccup_probe.hpp"
+#include "core/latency/hiccup_probe.hpp"
 
 #include <gtest/gtest.h>
 #include <poll.h>

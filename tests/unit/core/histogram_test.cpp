@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "core/histogram.hpp"
+#include "core/latency/histogram.hpp"
 
 #include <gtest/gtest.h>
 

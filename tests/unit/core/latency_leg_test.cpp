@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "core/latency_leg.hpp"
+#include "core/latency/latency_leg.hpp"
 
 #include <gtest/gtest.h>
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "core/latency_series.hpp"
+#include "core/latency/latency_series.hpp"
 
 #include <gtest/gtest.h>
 

@@ -9,10 +9,10 @@
 #include <filesystem>
 #include <string>
 
-#include "core/counters.hpp"
+#include "core/counters/counters.hpp"
+#include "core/counters/page_owner.hpp"
+#include "core/counters/page_reader.hpp"
 #include "core/kernel_handle.hpp"
-#include "core/page_owner.hpp"
-#include "core/page_reader.hpp"
 
 namespace anello {
 

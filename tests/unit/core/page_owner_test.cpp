@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "core/page_owner.hpp"
+#include "core/counters/page_owner.hpp"
 
 #include <fcntl.h>
 #include <gtest/gtest.h>
@@ -10,9 +10,9 @@
 
 #include <string>
 
-#include "core/counters.hpp"
+#include "core/counters/counters.hpp"
+#include "core/counters/page_reader.hpp"
 #include "core/errors.hpp"
-#include "core/page_reader.hpp"
 
 namespace anello {
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "core/thread_cell.hpp"
+#include "core/counters/thread_cell.hpp"
 
 #include <gtest/gtest.h>
 

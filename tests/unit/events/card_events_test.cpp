@@ -8,7 +8,7 @@
 #include <optional>
 
 #include "core/errors.hpp"
-#include "receive/make_backend.hpp"
+#include "receive/card/make_backend.hpp"
 #include "unit/events/merger_rig.hpp"
 #include "unit/receive/capture_writer.hpp"
 #include "unit/receive/mgp_sender.hpp"

@@ -9,11 +9,11 @@
 #include <vector>
 
 #include "exchange/generator.hpp"
-#include "exchange/own_messages.hpp"
-#include "exchange/station.hpp"
+#include "exchange/event_manager/station.hpp"
+#include "exchange/messages/own_messages.hpp"
 #include "unit/exchange/fake_fabric.hpp"
-#include "wire/camera_pattern.hpp"
 #include "wire/crc32c.hpp"
+#include "wire/payload_pattern.hpp"
 
 namespace anello::exchange::test {
 

@@ -5,7 +5,7 @@
 #include <functional>
 #include <vector>
 
-#include "exchange/messages.hpp"
+#include "exchange/messages/messages.hpp"
 #include "fabric/fabric.hpp"
 
 namespace anello::exchange::test {

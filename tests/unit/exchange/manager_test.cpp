@@ -3,8 +3,8 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "exchange/event_manager.hpp"
-#include "exchange/own_messages.hpp"
+#include "exchange/event_manager/event_manager.hpp"
+#include "exchange/messages/own_messages.hpp"
 #include "unit/exchange/fake_fabric.hpp"
 #include "unit/exchange/hand_fabric.hpp"
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // When a manager may assign beside a standby, and after it has lost it.
-#include "exchange/standby_watch.hpp"
+#include "exchange/event_manager/standby_watch.hpp"
 
 #include <gtest/gtest.h>
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Readout units that keep in step: how far one may be ahead of others, and what happens where some are dead or late.
-#include "exchange/step_barrier.hpp"
+#include "exchange/event_manager/step_barrier.hpp"
 
 #include <gtest/gtest.h>
 #include <rapidcheck/gtest.h>

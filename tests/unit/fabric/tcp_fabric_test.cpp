@@ -5,7 +5,7 @@
 
 #include "conformance/fabric/fabric_farm.hpp"
 #include "core/errors.hpp"
-#include "fabric/tcp_frame.hpp"
+#include "fabric/tcp/tcp_frame.hpp"
 #include "unit/fabric/raw_peer.hpp"
 
 namespace anello::fabric::tcp_fabric_test {

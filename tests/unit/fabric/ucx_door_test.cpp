@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Who may reach the sockets that UCX opens, and what strangers there cost.
 #ifdef ANELLO_UCX
-#include "fabric/ucx_door.hpp"
+#include "fabric/ucx/ucx_door.hpp"
 
 #include <arpa/inet.h>
 #include <gtest/gtest.h>
@@ -11,8 +11,8 @@
 
 #include "conformance/fabric/fabric_farm.hpp"
 #include "core/errors.hpp"
-#include "fabric/ucx_devices.hpp"
-#include "fabric/ucx_sockets.hpp"
+#include "fabric/ucx/ucx_devices.hpp"
+#include "fabric/ucx/ucx_sockets.hpp"
 #include "unit/fabric/raw_peer.hpp"
 
 namespace anello::fabric {

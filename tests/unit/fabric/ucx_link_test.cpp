@@ -9,8 +9,8 @@
 #include <list>
 
 #include "conformance/fabric/fabric_farm.hpp"
-#include "fabric/ucx_wire.hpp"
-#include "fabric/ucx_worker.hpp"
+#include "fabric/ucx/ucx_wire.hpp"
+#include "fabric/ucx/ucx_worker.hpp"
 #include "unit/fabric/raw_peer.hpp"
 
 namespace anello::fabric::ucx_link_test {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #ifdef ANELLO_UCX
-#include "fabric/ucx_wire.hpp"
+#include "fabric/ucx/ucx_wire.hpp"
 
 #include <gtest/gtest.h>
 #include <rapidcheck.h>

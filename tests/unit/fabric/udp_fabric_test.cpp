@@ -3,7 +3,7 @@
 
 #include "conformance/fabric/fabric_farm.hpp"
 #include "core/errors.hpp"
-#include "fabric/udp_datagram.hpp"
+#include "fabric/udp/udp_datagram.hpp"
 #include "unit/fabric/raw_peer.hpp"
 
 namespace anello::fabric::udp_fabric_test {

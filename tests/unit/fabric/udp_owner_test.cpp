@@ -4,7 +4,7 @@
 
 #include <vector>
 
-#include "fabric/udp_reassembly.hpp"
+#include "fabric/udp/udp_reassembly.hpp"
 
 namespace anello::fabric::udp_owner_test {
 namespace {

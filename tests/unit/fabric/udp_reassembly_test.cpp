@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "fabric/udp_reassembly.hpp"
+#include "fabric/udp/udp_reassembly.hpp"
 
 #include <gtest/gtest.h>
 

@@ -4,7 +4,7 @@
 #include <gtest/gtest.h>
 
 #include "source/packet_source.hpp"
-#include "source/udp_sink.hpp"
+#include "source/sinks/udp_sink.hpp"
 #include "unit/receive/udp_sender.hpp"
 #include "wire/bytes.hpp"
 

@@ -13,8 +13,8 @@
 #include <set>
 #include <thread>
 
+#include "core/counters/page_reader.hpp"
 #include "core/errors.hpp"
-#include "core/page_reader.hpp"
 
 namespace anello::pipeline::runner_test {
 namespace {

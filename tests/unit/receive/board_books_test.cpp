@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "receive/board_books.hpp"
+#include "receive/numbers/board_books.hpp"
 
 #include <gtest/gtest.h>
 

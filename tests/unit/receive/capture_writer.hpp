@@ -13,7 +13,7 @@
 #include <string>
 #include <vector>
 
-#include "receive/source_address.hpp"
+#include "receive/datagrams/source_address.hpp"
 #include "wire/bytes.hpp"
 
 namespace anello::receive::test {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "receive/card.hpp"
+#include "receive/card/card.hpp"
 
 #include <gmock/gmock.h>
 #include <poll.h>

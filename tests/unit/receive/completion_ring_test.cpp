@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "receive/completion_ring.hpp"
+#include "receive/boards/completion_ring.hpp"
 
 #include <gtest/gtest.h>
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "receive/datagram_blocks.hpp"
+#include "receive/card/datagram_blocks.hpp"
 
 #include <gmock/gmock.h>
 

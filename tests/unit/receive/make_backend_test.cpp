@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "receive/make_backend.hpp"
+#include "receive/card/make_backend.hpp"
 
 #include <gmock/gmock.h>
 
 #include <memory>
 
 #include "core/errors.hpp"
-#include "receive/udp_socket.hpp"
+#include "receive/datagrams/udp_socket.hpp"
 #include "unit/receive/veth_pair.hpp"
 
 namespace anello::receive {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "receive/nanet_backend.hpp"
+#include "receive/nanet/nanet_backend.hpp"
 
 #include <dlfcn.h>
 #include <gmock/gmock.h>
@@ -9,7 +9,7 @@
 #include <map>
 
 #include "core/errors.hpp"
-#include "receive/make_backend.hpp"
+#include "receive/card/make_backend.hpp"
 #include "unit/receive/capture_writer.hpp"
 #include "unit/receive/nanet_library.hpp"
 #include "unit/receive/udp_sender.hpp"

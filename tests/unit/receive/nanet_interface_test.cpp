@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "receive/nanet_interface.hpp"
+#include "receive/nanet/nanet_interface.hpp"
 
 #include <gmock/gmock.h>
 
@@ -9,7 +9,7 @@
 #include <memory>
 
 #include "core/errors.hpp"
-#include "receive/make_backend.hpp"
+#include "receive/card/make_backend.hpp"
 #include "unit/receive/nanet_library.hpp"
 #include "unit/receive/raw_sender.hpp"
 #include "unit/receive/udp_sender.hpp"

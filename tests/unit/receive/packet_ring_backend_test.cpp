@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "receive/packet_ring_backend.hpp"
+#include "receive/frames/packet_ring_backend.hpp"
 
 #include <gmock/gmock.h>
 
@@ -8,7 +8,7 @@
 
 #include "core/errors.hpp"
 #include "patience.hpp"
-#include "receive/socket_backend.hpp"
+#include "receive/datagrams/socket_backend.hpp"
 #include "unit/receive/capture_writer.hpp"
 #include "unit/receive/raw_sender.hpp"
 #include "unit/receive/udp_sender.hpp"

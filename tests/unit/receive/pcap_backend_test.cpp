@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "receive/pcap_backend.hpp"
+#include "receive/frames/pcap_backend.hpp"
 
 #include <gtest/gtest.h>
 
 #include "core/errors.hpp"
 #include "unit/receive/capture_writer.hpp"
 #include "unit/receive/mgp_sender.hpp"
-#include "wire/datagram_length.hpp"
+#include "wire/mgp.hpp"
 
 namespace anello::receive {
 namespace {
@@ -66,7 +66,7 @@ Bytes joined(const std::vector<Bytes>& datagrams) {
 }
 
 PcapBackendConfig of_mgp(const std::string& path) {
-    return {.path = path, .ports = {5005}, .speed = 0.0, .datagram_length = wire::mgp_datagram_bytes};
+    return {.path = path, .ports = {5005}, .speed = 0.0, .datagram_length = wire::mgp::datagram_bytes};
 }
 
 TEST(PcapBackend, TakesSuperPacketsApart) {
@@ -93,10 +93,10 @@ TEST(PcapBackend, TheLastOfASuperPacketMayBeShorter) {
     test::MgpSender board(7);
     board.begin_burst(0, 140);  // 20 hits and more
     const Bytes longer = board.data(2);
-    EXPECT_EQ(segment_bytes_of(joined({longer, longer, board.data(1)}), wire::mgp_datagram_bytes), longer.size());
+    EXPECT_EQ(segment_bytes_of(joined({longer, longer, board.data(1)}), wire::mgp::datagram_bytes), longer.size());
     for (const Bytes& other :
          {joined({board.data(1), longer}), joined({longer, Bytes(10)}), longer, Bytes(100), Bytes()})
-        EXPECT_EQ(segment_bytes_of(other, wire::mgp_datagram_bytes), other.size());
+        EXPECT_EQ(segment_bytes_of(other, wire::mgp::datagram_bytes), other.size());
 }
 
 TEST(PcapBackend, RefusesASuperPacketThatItCannotCut) {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "receive/read_times.hpp"
+#include "receive/datagrams/read_times.hpp"
 
 #include <gtest/gtest.h>
 

@@ -1,10 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "receive/receiver.hpp"
+#include "receive/boards/receiver.hpp"
 
 #include <gtest/gtest.h>
 
 #include "core/errors.hpp"
-#include "receive/socket_backend.hpp"
+#include "receive/boards/mgp_unpacker.hpp"
+#include "receive/datagrams/socket_backend.hpp"
 #include "unit/receive/mgp_sender.hpp"
 #include "unit/receive/udp_sender.hpp"
 
@@ -53,8 +54,7 @@ struct Streams {
             counters.push_back({page.add_block<ReceiveCounter>("receive." + std::to_string(i)),
                                 page.add_block<wire::Verdict>("verdict." + std::to_string(i))});
             receivers.push_back(std::make_unique<StreamReceiver>(
-                config, i, make_unpacker({.format = Format::mgp, .source_id = i, .board = i}), *blocks[i], counters[i],
-                clock));
+                config, i, std::make_unique<MgpUnpacker>(MgpBoard{.source_id = i}), *blocks[i], counters[i], clock));
         }
     }
     CounterPage page;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "receive/sequence_books.hpp"
+#include "receive/card/sequence_books.hpp"
 
 #include <gtest/gtest.h>
 

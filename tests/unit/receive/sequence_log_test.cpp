@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "receive/sequence_log.hpp"
+#include "receive/numbers/sequence_log.hpp"
 
 #include <gtest/gtest.h>
 
@@ -8,7 +8,7 @@
 #include <set>
 #include <utility>
 
-#include "receive/sequence_tracker.hpp"
+#include "receive/numbers/sequence_tracker.hpp"
 
 namespace anello::receive {
 namespace {

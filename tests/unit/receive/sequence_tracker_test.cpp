@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "receive/sequence_tracker.hpp"
+#include "receive/numbers/sequence_tracker.hpp"
 
 #include <gtest/gtest.h>
 

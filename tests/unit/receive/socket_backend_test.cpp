@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "receive/socket_backend.hpp"
+#include "receive/datagrams/socket_backend.hpp"
 
 #include <arpa/inet.h>
 #include <fmt/format.h>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "receive/source_binding.hpp"
+#include "receive/numbers/source_binding.hpp"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "receive/stream_receiver.hpp"
+#include "receive/boards/stream_receiver.hpp"
 
 #include <gmock/gmock.h>
 
@@ -517,12 +517,8 @@ TEST(StreamReceiver, StopsWithAnUnendedBurst) {
 TEST(StreamReceiver, WrongConfigurationsNameThemselves) {
     EXPECT_THROW(StreamRig({.gathering_time_ns = -1}), ConfigError);
     EXPECT_THROW(StreamRig({}, {.max_fragments = 0, .max_hits = 1, .max_packets = 1}), ConfigError);
-    EXPECT_THROW(make_unpacker({.format = Format::mgp, .source_id = 65536, .board = 0}), ConfigError);
-    EXPECT_THROW(make_unpacker({.format = Format::mgp, .source_id = 1, .board = 4}), ConfigError);
-    EXPECT_THROW(parse_format("mpg"), ConfigError);
     EXPECT_THROW(parse_word<FullPolicy>("drop", {}), ConfigError);
     EXPECT_EQ(parse_word<FullPolicy>(name_of(FullPolicy::overwrite_oldest), {}), FullPolicy::overwrite_oldest);
-    EXPECT_EQ(parse_format(name_of(Format::clb)), Format::clb);
 }
 
 }  // namespace

@@ -4,14 +4,18 @@
 #include <gtest/gtest.h>
 
 #include <memory>
+#include <random>
+#include <utility>
 #include <vector>
 
-#include "receive/receiver.hpp"
+#include "receive/boards/mgp_unpacker.hpp"
+#include "receive/boards/receiver.hpp"
 #include "unit/receive/mgp_sender.hpp"
 
 namespace anello::receive::test {
 
 constexpr SourceAddress own_source(0x0a000001, 5000);
+constexpr MgpBoard rig_board{.source_id = 7, .first_hit_id = 976, .n_channels = 488};
 
 /// What the builder would have taken out of one block.
 struct TakenBlock {
@@ -23,16 +27,27 @@ struct TakenBlock {
 /// One StreamReceiver with its clock and counters, and a builder that takes when told to.
 struct StreamRig {
     explicit StreamRig(const StreamConfig& config = {}, const BlockShape& shape = {}, std::uint32_t n_buffers = 8,
-                       const UnpackerConfig& unpacker = {.format = Format::mgp, .source_id = 7, .board = 2})
-        : board(unpacker.board), blocks(shape, n_buffers) {
+                       std::unique_ptr<Unpacker> unpacker = std::make_unique<MgpUnpacker>(rig_board))
+        : blocks(shape, n_buffers) {
         counters = {page.add_block<ReceiveCounter>("receive.test"), page.add_block<wire::Verdict>("verdicts.test")};
-        receiver = std::make_unique<StreamReceiver>(config, std::uint16_t{3}, make_unpacker(unpacker), blocks, counters,
-                                                    clock);
+        receiver =
+            std::make_unique<StreamReceiver>(config, std::uint16_t{3}, std::move(unpacker), blocks, counters, clock);
     }
 
     void send(const Bytes& datagram, SourceAddress source = own_source) {
         receiver->on_datagram(
             {.bytes = datagram, .stream = 3, .cut = false, .kernel_ns = clock.wall_ns(), .source = source});
+    }
+    /// Datagrams of random length and bytes, and the end.
+    void send_random(std::uint32_t seed, int n_datagrams) {
+        std::mt19937 random(seed);
+        for (int i = 0; i < n_datagrams; ++i) {
+            Bytes datagram(random() % 300);
+            for (std::byte& byte : datagram) byte = static_cast<std::byte>(random());
+            send(datagram);
+        }
+        receiver->finish();
+        take_all();
     }
     /// Time in which the stream is read and nothing comes.
     void pass_ms(int ms) {
@@ -72,7 +87,7 @@ struct StreamRig {
             bool right = columns.hit_begin[i + 1] - begin == n_expected &&
                          columns.fine_time[i] == static_cast<std::uint8_t>(ticks);
             for (std::uint32_t j = 0; right && j < n_expected; ++j)
-                right = columns.hit_id[begin + j] == board * 488 + MgpSender::hit_of(ticks, j).channel;
+                right = columns.hit_id[begin + j] == rig_board.first_hit_id + MgpSender::hit_of(ticks, j).channel;
             n_wrong += right ? 0 : 1;
         }
         return n_wrong;
@@ -104,7 +119,6 @@ struct StreamRig {
         EXPECT_EQ(n_wrong_fragments, 0U);
     }
 
-    std::uint32_t board;
     ManualClock clock{1'000'000};
     CounterPage page;
     BlockStream blocks;

@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "receive/udp_frame.hpp"
+#include "receive/frames/udp_frame.hpp"
 
 #include <gtest/gtest.h>
 
 #include <algorithm>
 #include <vector>
 
-#include "receive/ethernet_frame.hpp"
+#include "receive/frames/ethernet_frame.hpp"
 
 namespace anello::receive {
 namespace {

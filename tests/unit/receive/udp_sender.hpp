@@ -12,7 +12,7 @@
 #include <cstring>
 #include <span>
 
-#include "receive/udp_socket.hpp"
+#include "receive/datagrams/udp_socket.hpp"
 
 namespace anello::receive::test {
 

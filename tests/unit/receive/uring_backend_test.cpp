@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #ifdef ANELLO_IO_URING
-#include "receive/uring_backend.hpp"
+#include "receive/datagrams/uring_backend.hpp"
 
 #include <gmock/gmock.h>
 

@@ -4,7 +4,7 @@
 #include <string>
 
 #include "core/errors.hpp"
-#include "receive/uring_backend.hpp"
+#include "receive/datagrams/uring_backend.hpp"
 
 namespace anello::receive::test {
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "receive/xdp_backend.hpp"
+#include "receive/xdp/xdp_backend.hpp"
 
 #include <gmock/gmock.h>
 
@@ -7,7 +7,7 @@
 
 #include "core/errors.hpp"
 #include "patience.hpp"
-#include "receive/socket_backend.hpp"
+#include "receive/datagrams/socket_backend.hpp"
 #include "unit/receive/capture_writer.hpp"
 #include "unit/receive/raw_sender.hpp"
 #include "unit/receive/udp_sender.hpp"

@@ -9,8 +9,8 @@
 #include "core/errors.hpp"
 #include "effort.hpp"
 #include "seed.hpp"
-#include "simulate/farm_search.hpp"
-#include "simulate/farm_trace.hpp"
+#include "simulate/farm/farm_search.hpp"
+#include "simulate/farm/farm_trace.hpp"
 #include "simulate/scenario_keys.hpp"
 
 namespace anello::simulate::farm_test {

@@ -6,8 +6,8 @@
 #include <algorithm>
 #include <set>
 
-#include "simulate/farm_oracle.hpp"
-#include "simulate/farm_search.hpp"
+#include "simulate/farm/farm_oracle.hpp"
+#include "simulate/farm/farm_search.hpp"
 
 namespace anello::simulate::standby_test {
 namespace {

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 // What farms in virtual time have in their files, whatever their disks do.
-#include "simulate/stored_meps.hpp"
+#include "simulate/world/stored_meps.hpp"
 
 #include <gtest/gtest.h>
 
-#include "simulate/farm_oracle.hpp"
-#include "simulate/simulated_farm.hpp"
+#include "simulate/farm/farm_oracle.hpp"
+#include "simulate/farm/simulated_farm.hpp"
 
 namespace anello::simulate::stored_meps_test {
 namespace {

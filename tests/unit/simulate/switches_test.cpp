@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Two levels of switches: what an exchange's patterns of messages carry, against figures of an independent simulation
 // packet by packet (docs/explanation/simulation.md), and what faults do.
-#include "simulate/switches.hpp"
+#include "simulate/world/switches.hpp"
 
 #include <gtest/gtest.h>
 

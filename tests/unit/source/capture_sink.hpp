@@ -4,7 +4,7 @@
 #include <cstddef>
 #include <vector>
 
-#include "source/packet_sink.hpp"
+#include "source/sinks/packet_sink.hpp"
 #include "wire/mgp.hpp"
 
 namespace anello::source::test {

@@ -8,9 +8,9 @@
 #include <cstring>
 
 #include "core/errors.hpp"
-#include "source/pcap_sink.hpp"
 #include "source/random.hpp"
-#include "source/udp_sink.hpp"
+#include "source/sinks/pcap_sink.hpp"
+#include "source/sinks/udp_sink.hpp"
 
 namespace anello::source::sinks_test {
 namespace {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "stream/bell_line.hpp"
+#include "stream/ring/bell_line.hpp"
 
 #include <gtest/gtest.h>
 #include <poll.h>

@@ -14,7 +14,7 @@
 
 #include "core/errors.hpp"
 #include "stream/control_socket.hpp"
-#include "stream/ring_memory.hpp"
+#include "stream/ring/ring_memory.hpp"
 #include "unit/stream/shared_pair.hpp"
 
 /// Strangers who say anything but what docs/reference/stream-layout.md asks for.

@@ -10,7 +10,7 @@
 
 #include "stream/control_socket.hpp"
 #include "stream/handshake.hpp"
-#include "stream/ring_memory.hpp"
+#include "stream/ring/ring_memory.hpp"
 #include "unit/stream/shared_pair.hpp"
 
 namespace anello::stream::test {

@@ -6,7 +6,7 @@
 #include <numeric>
 #include <thread>
 
-#include "stream/shared_ends.hpp"
+#include "stream/ring/shared_ends.hpp"
 #include "unit/stream/shared_pair.hpp"
 
 namespace anello::stream::ring_test {

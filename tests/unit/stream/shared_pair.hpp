@@ -10,7 +10,7 @@
 #include <string>
 #include <vector>
 
-#include "core/counters.hpp"
+#include "core/counters/counters.hpp"
 #include "patience.hpp"
 #include "stream/stream.hpp"
 

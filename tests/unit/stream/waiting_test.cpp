@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // A wait alone, step by step in a time of its own: which call follows which, and what befalls between two of them.
-#include "stream/waiting.hpp"
+#include "stream/ring/waiting.hpp"
 
 #include <gtest/gtest.h>
 

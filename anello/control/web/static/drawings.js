@@ -72,7 +72,7 @@ function image(event) {
   const size = event.size;
   const colour = (share) => `hsl(${250 - 205 * share} ${60 + 30 * share}% ${22 + 48 * share}%)`;
   return s("svg", { viewBox: `${x0 - size} ${-y1 - size} ${x1 - x0 + 2 * size} ${y1 - y0 + 2 * size}`, class: "drawing", role: "img",
-    "aria-label": `Camera image, ${event.value.length} pixels, ${event.kept ? "kept" : "rejected"}` },
+    "aria-label": `Image, ${event.value.length} channels, ${event.kept ? "kept" : "rejected"}` },
     event.value.map((value, n) => s("circle", { cx: event.x[n], cy: -event.y[n], r: size * 0.54, fill: colour(Math.sqrt(Math.max(0, value) / most)) })));
 }
 

@@ -11,9 +11,9 @@
 
 #include "effort.hpp"
 #include "memory/persistent_buffers.hpp"
-#include "rich/rings/lanes_cuda.hpp"
+#include "rich/rings/kernels/team_search.kernel.hpp"
+#include "rich/rings/lanes/lanes_cuda.hpp"
 #include "rich/rings/ring_finder_cuda.hpp"
-#include "rich/rings/team_search.kernel.hpp"
 #include "rich/tests/cuda_parts.hpp"
 #include "rich/tests/ring_conformance.hpp"
 

@@ -3,7 +3,7 @@
 // without a word.
 #include <atomic>
 
-#include "receive/nanet_abi.h"
+#include "receive/nanet/nanet_abi.h"
 
 namespace {
 

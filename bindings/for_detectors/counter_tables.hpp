@@ -1,0 +1,22 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <span>
+
+#include "core/counters/counters.hpp"
+
+namespace anello::bindings {
+
+/// The counters of one enum, and the blocks that they stand in: what ledgers and the reference page are held against.
+struct CounterTable {
+    const char* name;    ///< of the enum, with its namespace
+    const char* blocks;  ///< separated by commas, <i> is a number; empty: counted in no page
+    std::span<const CounterLabel> labels;
+};
+
+template <CounterEnum Enum>
+CounterTable table(const char* name, const char* blocks) {
+    return {name, blocks, counter_labels<Enum>};
+}
+
+}  // namespace anello::bindings

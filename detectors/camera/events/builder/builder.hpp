@@ -1,0 +1,307 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <sys/uio.h>
+
+#include <atomic>
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <span>
+#include <vector>
+
+#include "camera/events/builder/board.hpp"
+#include "camera/events/builder/builder_config.hpp"
+#include "camera/events/builder/hold.hpp"
+#include "camera/events/builder/prediction.hpp"
+#include "camera/events/builder/votes.hpp"
+#include "camera/events/copy.hpp"
+#include "camera/events/counters.hpp"
+#include "camera/events/event.hpp"
+#include "camera/events/intake_choice.hpp"
+#include "camera/wire/camera.hpp"
+#include "core/counters/counters.hpp"
+#include "memory/persistent_buffers.hpp"
+#include "memory/spsc_ring.hpp"
+#include "receive/datagrams/backend.hpp"
+
+namespace anello::camera {
+
+/// Builds the events of one group of boards: each datagram goes whole into its board's slot of its event's buffer.
+///
+/// An event is passed on when every board that is waited for has sent its fragment and all earlier events are gone; or
+/// a timeout after half of the boards have reached it; or when boards are farther apart than the window; or when its
+/// run is over. A table in README.md says what becomes of each datagram, right or wrong, and each outcome is a
+/// counter.
+///
+/// Run, event number and time are moved by the boards together, never by fewer than half of them (CameraVotes). What a
+/// board sends from another run or event is held until most boards are there too, or until its next fragments replace
+/// it.
+///
+/// One thread calls everything in the first part; one consumer's thread the second; any thread the third.
+class CameraBuilder {
+  public:
+    /// Counters are added to `page` as "build.group<g>", "receive.group<g>.verdict" and "build.board<b>".
+    /// Clock and page must outlive the builder. Throws ConfigError, SystemError.
+    CameraBuilder(const CameraBuilderConfig& config, const Clock& clock, CounterPage& page);
+
+    /// Hot path, all of this part: no allocation, no lock, no log, no throw.
+    /// To be called before each batch of datagrams, and when there is none: the batch carries this time.
+    void read_clocks() noexcept;
+    Nanoseconds now_ns() const noexcept { return now_ns_; }  ///< monotonic, when the clocks were last read
+    /// After the batch: hands on what has waited long enough. `read_until_ns` (monotonic clock) says until when all
+    /// that came has been placed: a fragment that waits unread is not overdue. Returns how many events were handed on.
+    std::size_t on_time(Nanoseconds read_until_ns) noexcept;
+    void place(const receive::Datagram& datagram) noexcept;
+    /// Policy wait: false while event buffers might not suffice for a batch of n_datagrams; they must then stay where
+    /// they are.
+    bool wants(std::size_t n_datagrams) noexcept;
+    /// No event is open, no fragment is held and no board has ended the run: nothing has a time-out.
+    bool is_at_rest() const noexcept { return n_open_ == 0 && hold_.total() == 0 && n_ended_ == 0; }
+    /// Nothing more will come: hands on all that is open and ends the run. False: call again, the consumer has to take
+    /// something first.
+    bool finish() noexcept;
+    void end_input() noexcept;  ///< Behind it: no time-out waits for this builder any more.
+
+    /// In-place reception (config.in_place), see predictions in prediction.hpp. Fills `places` with where the
+    /// stream's next datagrams are to be written, one slot each: predicted ones, or a scratch place. 0: predictions are
+    /// not worth it at present, datagrams are to be received elsewhere and given to place().
+    std::size_t promise(std::uint16_t stream, std::span<iovec> places) noexcept;
+    /// What came into the places promised last, in their order. Datagrams that lie in another's slot are moved.
+    void place_promised(std::span<receive::Datagram> datagrams) noexcept;
+    /// How many came the other way after promise() said 0: in time it is tried again.
+    void note_unpromised(std::size_t n_datagrams) noexcept { prediction_.note_unguessed(n_datagrams); }
+
+    /// Consumer's thread.
+    bool try_take(CameraPart& part) noexcept { return parts_.try_take(part); }
+    /// Monotonic clock: of what came until then all events that have half of the boards were handed on.
+    Nanoseconds handed_on_until_ns() const noexcept {
+        return handed_on_until_ns_.load(std::memory_order_acquire);  // pairs with tell_time
+    }
+    bool has_parts() const noexcept { return parts_.size() > 0; }
+    std::span<const std::byte> event(std::uint32_t buffer) noexcept { return buffers_.bytes(buffer); }
+    const BoardSet& present(std::uint32_t buffer) const noexcept { return present_[buffer]; }
+    std::uint32_t buffer_of(const std::byte* base) noexcept;  ///< The other way round: base as event() gave it.
+    void give_back(std::uint32_t buffer) noexcept { buffers_.give_back(buffer); }
+
+    /// Which fragments of a board never came, for the ledger. Call it when the threads have ended.
+    const receive::SequenceLog& close_sequence_log(std::uint32_t board_number) noexcept;
+
+    /// Any thread.
+    const CameraBuilderConfig& config() const noexcept { return config_; }
+    CameraBoardStatus status(std::uint32_t board) const noexcept;
+    receive::Speakers speakers(std::uint32_t board) const noexcept {
+        const std::uint32_t index = board - config_.boards.first;
+        return receive::Speakers::of(boards_[index].source, histories_[index].source_watch);
+    }
+    const CameraIntakeChoice& choice() const noexcept { return choice_; }
+    CameraIntakeChoice& choice() noexcept { return choice_; }  ///< of the building thread
+    const Counters<CameraBuildCounter>& counters() const noexcept { return counters_; }
+    const Counters<wire::Verdict>& verdicts() const noexcept { return verdicts_; }
+    const Counters<CameraBoardCounter>& board_counters(std::uint32_t board) const noexcept {
+        return board_counters_[board - config_.boards.first];
+    }
+    const memory::PersistentBuffers& buffers() const noexcept { return buffers_; }
+    /// Event buffers that no event has; an estimate on other threads.
+    std::size_t n_free() const noexcept { return buffers_.n_free() + n_spare_told_.load(std::memory_order_relaxed); }
+
+  private:
+    using Header = wire::camera::Header;
+
+    enum class Room : std::uint8_t { empty, reserved, open };
+
+    /// A place in the window: event number n has place n mod window_events.
+    struct Place {
+        Room room = Room::empty;
+        CopyFunction copy = nullptr;
+        std::uint16_t n_present = 0;
+        std::uint16_t n_waited_for = 0;  ///< boards that are waited for and have not come
+        std::uint16_t quorum = 0;        ///< half of those that were waited for when it began
+        bool is_due = false;             ///< half of the boards have come so far
+        std::uint32_t number = 0;
+        std::uint32_t buffer = 0;
+        std::byte* base = nullptr;
+        BoardSet* present = nullptr;
+        Nanoseconds waits_since_ns = 0;  ///< monotonic: when it became due; before that, when a long wait ends
+        Nanoseconds first_ns = 0, last_ns = 0;
+        std::uint64_t timestamp_ns = 0;
+        std::int32_t n_doubts = 0;  ///< of its time stamp
+        std::uint8_t trigger_tag = 0;
+        std::int32_t n_tag_doubts = 0;
+    };
+    using Says = CameraVotes::Says;
+
+    // builder.cpp: the path of a fragment
+    bool read(const receive::Datagram& datagram, Header& header) noexcept;
+    wire::Verdict parse(std::span<const std::byte> datagram, Header& header) const noexcept;
+    wire::camera::Totals totals_of(const Header& header, std::span<const std::byte> marker) const noexcept;
+    std::uint32_t whole_number(std::uint32_t run_id, std::uint32_t number) const noexcept;
+    void use(const Header& header, const receive::Datagram& datagram) noexcept;
+    bool is_known_sender(const Header& header, std::uint16_t stream) const noexcept;
+    bool begins_run(const Header& header, std::span<const std::byte> bytes) noexcept;
+    bool follow(const Header& header) noexcept;
+
+    // sources.cpp: which source speaks for a board
+    void expect_sources() noexcept;
+    bool is_stranger(const Header& header, const receive::Datagram& datagram) noexcept;
+    bool judge_source(std::uint32_t board_index, receive::SourceAddress source) noexcept;
+    void disown(std::uint32_t board_index) noexcept;
+
+    // builder.cpp
+    void tell_tracker(std::uint32_t board_index) noexcept;
+    void put(const Header& header, std::span<const std::byte> bytes) noexcept;
+    bool open(Place& place, const Header& header) noexcept;
+    void fill(Place& place, const Header& header, std::span<const std::byte> bytes) noexcept;
+    void doubt_time(Place& place, std::uint64_t other_ns) noexcept;
+    void doubt_tag(Place& place, std::uint8_t other) noexcept;
+    void drop(const Header& header, CameraBuildCounter group_counter, CameraBoardCounter board_counter) noexcept;
+    void drop_repeated(const Header& header, std::span<const std::byte> bytes) noexcept;
+    bool came_before(const Header& header, std::span<const std::byte> bytes) noexcept;
+    std::byte* empty_slot(const CameraPrediction::Guess& guess) noexcept;
+    bool reserve(Place& place, std::uint32_t number) noexcept;
+    std::size_t bring_to_safety(std::span<receive::Datagram> datagrams, std::size_t begin) noexcept;
+    bool lies_in_its_slot(const Header& header, const receive::Datagram& datagram) noexcept;
+    std::byte* scratch_of(std::size_t i) noexcept { return scratch_.get() + i * slot_bytes_; }
+    std::uint32_t index_of(const Header& header) const noexcept { return header.board - config_.boards.first; }
+    std::uint16_t stream_index(std::uint16_t stream) const noexcept {
+        return config_.stream_boards.empty() ? std::uint16_t{0} : stream;
+    }
+
+    // builder_events.cpp: the window and the output
+    /// Of event numbers, which wrap.
+    static bool is_before(std::uint32_t a, std::uint32_t b) noexcept { return static_cast<std::int32_t>(a - b) < 0; }
+    Place& place_of(std::uint32_t number) noexcept { return places_[number & (config_.window_events - 1)]; }
+    bool bring_into_window(const Header& header, std::span<const std::byte> bytes) noexcept;
+    bool can_begin_earlier(std::uint32_t number) const noexcept;
+    bool have_come_to(std::uint32_t number, std::uint32_t board_index) const noexcept;
+    void push_out_before(std::uint32_t number) noexcept;
+    void enter(Place& place) noexcept;
+    void come_due(const Place& place) noexcept;
+    void hand_on_ready() noexcept;
+    void hand_on_all(EventEnd end) noexcept;
+    void hand_on_head(EventEnd end) noexcept;
+    void count_out(EventEnd end) noexcept;
+    void count_missing(const Place& place) noexcept;
+    void pass_to(std::uint32_t number) noexcept;
+    void release_reserved(std::uint32_t first, std::uint32_t n_numbers) noexcept;
+    void find_head() noexcept;
+    bool take_buffer(std::uint32_t& buffer) noexcept;
+    void take_free() noexcept;
+
+    // builder_runs.cpp: runs, boards, time
+    void on_marker(const Header& header, const receive::Datagram& datagram) noexcept;
+    void on_marker_of_run(const Header& header, std::span<const std::byte> bytes) noexcept;
+    void on_marker_of_other_run(const Header& header, std::span<const std::byte> bytes) noexcept;
+    bool is_gone(std::uint32_t run_id) const noexcept;
+    void begin_run(CameraPosition at) noexcept;
+    bool leave_run() noexcept;
+    void begin_run_of_board(std::uint32_t board_index, std::uint32_t run_id) noexcept;
+    void announce(std::uint32_t board_index, std::uint32_t next_sequence, const wire::camera::Totals& totals) noexcept;
+    bool end_run(bool is_outvoted = false) noexcept;
+    bool is_run_over() noexcept;
+    bool has_all() noexcept;
+    static bool waits_for(events::BoardState state, std::uint32_t end_event, std::uint32_t number) noexcept {
+        return state == events::BoardState::live ||
+               (state == events::BoardState::ended && is_before(number, end_event));
+    }
+    static bool waits_for(const CameraBoard& board, std::uint32_t number) noexcept {
+        return waits_for(board.state.load(std::memory_order_relaxed), board.end_event, number);
+    }
+    std::uint16_t count_waited_for(std::uint32_t number) const noexcept;
+    void see(std::uint32_t board_index, std::uint32_t number) noexcept;
+    void set_state(std::uint32_t board_index, events::BoardState state, std::uint32_t end_event) noexcept;
+    void expire_head() noexcept;
+    bool watch_silence(Place& place) noexcept;
+    static bool has_sent_since(const CameraBoard& board, Nanoseconds since_ns, const Place& place) noexcept;
+    void note_waiting(const Place& place) noexcept;
+    void tell_time() noexcept;
+    void show() noexcept;
+    void show_rates() noexcept;
+    /// How long half of the boards may be quiet while others speak: several times as long as usual.
+    Nanoseconds patience_ns() const noexcept;
+
+    // builder_votes.cpp: fragments of other runs or far event numbers
+    void say(std::uint32_t board_index, Says says) noexcept;
+    void claim(std::uint32_t board_index, CameraPosition at) noexcept;
+    void stand(std::uint32_t number) noexcept { votes_->stand(config_.group, {run_id_, number}); }
+    void speak_from_elsewhere(const Header& header, std::span<const std::byte> bytes, bool is_followed) noexcept;
+    void hold(const Header& header, std::span<const std::byte> bytes, bool is_followed) noexcept;
+    void drop_held(std::uint32_t board_index, std::uint32_t i) noexcept;
+    void drop_unused(const Header& header) noexcept;
+    void note_unused(std::uint32_t board_index, std::uint32_t run_id) noexcept;
+    bool is_confirmed() noexcept;
+    bool is_back(CameraPosition at) noexcept;
+    void decide(CameraPosition at) noexcept;
+    void move_to(CameraPosition at) noexcept;
+    void move_window(CameraPosition to) noexcept;
+    CameraPosition earliest_of(CameraPosition at) const noexcept;
+    void take_in_step(CameraPosition at) noexcept;
+    void discard_open(CameraBuildCounter group_counter, CameraBoardCounter board_counter) noexcept;
+    void come_in(std::uint32_t board_index) noexcept;
+    void settle() noexcept;
+    void settle(std::uint32_t board_index) noexcept;
+    enum class Fate : std::uint8_t { waits, fits, goes };
+    bool follow_held(std::uint32_t board_index, std::uint32_t i) noexcept;
+    Fate fate_of(const CameraHold::Datagram& held, std::uint32_t board_index) noexcept;
+    void use_held(const CameraHold::Datagram& held) noexcept;
+    void watch_votes() noexcept;
+    void silence_unheard(Nanoseconds since_ns) noexcept;
+
+    // Looked at for each fragment.
+    CameraBuilderConfig config_;
+    std::size_t slot_bytes_;
+    std::uint32_t run_id_ = 0;
+    bool in_run_ = false, run_over_ = false;
+    std::uint32_t base_ = 0;    ///< the lowest event number that can still be placed
+    std::uint32_t head_ = 0;    ///< the lowest that is open, when n_open_ > 0
+    std::uint32_t newest_ = 0;  ///< the highest that was open since the window was placed
+    std::uint32_t n_open_ = 0, n_reserved_ = 0;
+    bool is_fresh_ = false;    ///< nothing went out since the window was placed: it may still begin earlier
+    bool has_floor_ = false;   ///< something went out in this run,
+    std::uint32_t floor_ = 0;  ///< all of it before this number
+    Nanoseconds now_ns_ = 0, wall_ns_ = 0;
+    Nanoseconds input_ns_;  ///< all input until then has been placed: the reference for timeouts
+    std::unique_ptr<CameraBoard[]> boards_;
+    std::unique_ptr<CameraBoardHistory[]> histories_;
+    std::vector<Place> places_;
+    Counters<CameraBuildCounter> counters_;
+    Counters<wire::Verdict> verdicts_;
+    std::vector<Counters<CameraBoardCounter>> board_counters_;
+    CameraIntakeChoice choice_;
+    CameraPrediction prediction_;
+    std::shared_ptr<CameraVotes> votes_;
+    CameraHold hold_;
+
+    const Clock& clock_;
+    memory::PersistentBuffers buffers_;
+    std::vector<BoardSet> present_;     ///< by buffer
+    std::vector<std::uint32_t> spare_;  ///< free buffers, the one given back last on top: it may still be in the cache
+    std::size_t n_spare_ = 0;
+    struct Gone {
+        std::uint32_t number = 0;
+        bool is_known = false;
+        std::uint64_t timestamp_ns = 0;
+    };
+    std::vector<Gone> gone_events_;  ///< handed on last, event n at n mod their number
+    std::atomic<std::size_t> n_spare_told_{0};
+    memory::SpscRing<CameraPart> parts_;
+    bool has_ended_ = false;
+    std::atomic<Nanoseconds> handed_on_until_ns_{0};
+    std::uint32_t n_live_ = 0, n_ended_ = 0;
+    std::unique_ptr<std::byte[]> scratch_;  ///< where unpredicted datagrams land
+    bool was_wanting_ = true;
+    bool someone_waited_ = false;  ///< an event was pushed out while it waited for a board
+    bool is_settling_ = false;
+    bool is_confirmed_ = false;  ///< most boards have been in step since the window was placed
+    std::uint32_t turn_ = 0;     ///< how often the camera's event numbers stepped back, as far as it is known here
+    std::uint32_t n_elsewhere_ = 0;
+    Nanoseconds due_ns_ = 0, mean_interval_ns_;  ///< when an event came due, and from one to the next
+    Nanoseconds answered_ns_ = 0, weighed_ns_ = 0;
+    std::vector<std::uint32_t> gone_runs_;
+    std::size_t n_gone_runs_ = 0;
+    Nanoseconds ending_since_ns_ = 0;  ///< every board has ended its run, or is silent; 0: not so
+    Nanoseconds shown_ns_ = 0, rates_shown_ns_ = 0;
+    std::uint64_t events_out_at_rates_ = 0;
+};
+
+}  // namespace anello::camera

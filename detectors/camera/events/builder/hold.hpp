@@ -1,0 +1,58 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <span>
+#include <vector>
+
+#include "camera/wire/camera.hpp"
+
+namespace anello::camera {
+
+/// Datagrams that cannot be placed before more boards have voted, a few of each board, in the order of arrival: of a
+/// run or an event number that most boards have not confirmed yet. Hot path (all but the constructor): no allocation,
+/// no lock, no log, no throw.
+class CameraHold {
+  public:
+    static constexpr std::uint32_t max_per_board = 16;
+
+    struct Datagram {
+        wire::camera::Header header;
+        std::span<const std::byte> bytes;
+        bool is_followed = false;  ///< its sequence number was looked at when it came
+    };
+
+    /// Of each board at most `per_board` datagrams of up to `slot_bytes`.
+    CameraHold(std::uint32_t n_boards, std::uint32_t per_board, std::size_t slot_bytes);
+
+    std::uint32_t size(std::uint32_t board_index) const noexcept { return queues_[board_index].n_datagrams; }
+    std::uint32_t total() const noexcept { return n_datagrams_; }
+    bool is_full(std::uint32_t board_index) const noexcept { return size(board_index) == per_board_; }
+    /// The i-th of those that came, the oldest first.
+    const Datagram& at(std::uint32_t board_index, std::uint32_t i) const noexcept {
+        return datagrams_[board_index * per_board_ + queues_[board_index].places[i]];
+    }
+    /// Copies it. Needs room.
+    void put(std::uint32_t board_index, const wire::camera::Header& header, std::span<const std::byte> bytes,
+             bool is_followed) noexcept;
+    void mark_followed(std::uint32_t board_index, std::uint32_t i) noexcept {
+        datagrams_[board_index * per_board_ + queues_[board_index].places[i]].is_followed = true;
+    }
+    void remove(std::uint32_t board_index, std::uint32_t i) noexcept;
+
+  private:
+    struct Queue {
+        std::uint8_t places[max_per_board];  ///< [0, n_datagrams) in use, by age; the rest free
+        std::uint8_t n_datagrams = 0;
+    };
+
+    std::uint32_t per_board_;
+    std::size_t slot_bytes_;
+    std::uint32_t n_datagrams_ = 0;
+    std::vector<Queue> queues_;
+    std::vector<Datagram> datagrams_;
+    std::unique_ptr<std::byte[]> bytes_;
+};
+
+}  // namespace anello::camera

@@ -1,0 +1,30 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <vector>
+
+#include "km3net/slices/slice_builder.hpp"
+#include "pipeline/told.hpp"
+
+namespace anello::km3net {
+
+/// What the operator is told of the DOMs. Control thread.
+class DomWatch {
+  public:
+    explicit DomWatch(const SliceBuilder& builder) : builder_(builder), seen_(builder.n_doms()) {}
+
+    void add_notices(pipeline::Notices& notices);
+    void add_states(pipeline::States& states) const;
+
+  private:
+    struct Seen {
+        pipeline::SilenceNotice silence;
+        receive::SpeakerNotices speakers;
+        receive::TenfoldNotice ahead, other_run, no_clock;
+    };
+
+    const SliceBuilder& builder_;
+    std::vector<Seen> seen_;  // by DOM
+};
+
+}  // namespace anello::km3net

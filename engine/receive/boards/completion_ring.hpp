@@ -1,0 +1,12 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include "receive/boards/fragment_block.hpp"
+#include "receive/boards/withdrawable_ring.hpp"
+
+namespace anello::receive {
+
+/// Carries full buffers forward.
+using CompletionRing = WithdrawableRing<Completion>;
+
+}  // namespace anello::receive

@@ -1,0 +1,39 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <array>
+#include <cstdint>
+
+#include "core/counters/counters.hpp"
+
+/// What a capture file had for a node's ports and the node could not use: block "receive.capture". Where a frame does
+/// not tell its port, it may have been for one of them, and counts.
+namespace anello::receive {
+
+enum class CaptureCounter : std::uint8_t {
+    frames,
+    ip6,
+    ip_fragments,
+    cut_short,
+    malformed,
+    read_errors,
+    pauses_left_out,
+    count
+};
+
+}  // namespace anello::receive
+
+namespace anello {
+
+template <>
+inline constexpr std::array<CounterLabel, 7> counter_labels<receive::CaptureCounter>{{
+    {"frames", "frames read", Place::informative},
+    {"ip6", "UDP datagrams over IPv6 to the node's ports, not used", Place::verdict},
+    {"ip_fragments", "pieces of UDP datagrams, not used", Place::verdict},
+    {"cut_short", "datagrams of which the capture kept only the beginning (snap length), not used", Place::verdict},
+    {"malformed", "frames whose lengths contradict each other, not used", Place::verdict},
+    {"read_errors", "1: the file could not be read to its end", Place::verdict},
+    {"pauses_left_out", "pauses between frames that were too long to be waited for", Place::informative},
+}};
+
+}  // namespace anello

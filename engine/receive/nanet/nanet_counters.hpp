@@ -1,0 +1,160 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <array>
+#include <cstdint>
+
+#include "core/counters/counters.hpp"
+
+/// The card's model: its own counters, read from its registers when nothing comes, and what the host sees. When all
+/// that was sent has come:
+///
+///   frames = all frames_... = datagrams + refused + other_frames
+///
+/// With receive.nanet_merge records are of merged events, and datagrams and refused stay 0: NanetMergeCounter goes on
+/// from frames_accepted.
+namespace anello::receive {
+
+/// The first ones are the registers from count.frames_accepted on, in their order.
+enum class NanetCounter : std::uint8_t {
+    frames_accepted,
+    frames_bad_fcs,
+    frames_truncated,
+    frames_wrong_mac,
+    frames_arp,
+    frames_not_ipv4,
+    frames_bad_ip_checksum,
+    frames_fragment,
+    frames_icmp,
+    frames_not_udp,
+    frames_unknown_port,
+    frames_overflow,
+    frames_bad_udp_checksum,
+    arp_answered,
+    echo_answered,
+    replies_overflow,
+    records_written,
+    records_dropped,
+    records_too_long,
+    buffers_overwritten,
+    completions,
+    ring_full,
+    tlb_misses,
+    tlb_stalls,
+    writes_failed,
+    frames,
+    datagrams,
+    refused,
+    other_frames,
+    payload_bytes,
+    socket_dropped,
+    joined_frames,
+    unanswered,
+    buffers,
+    cycles,
+    receive_cycles,
+    gather_cycles,
+    merge_cycles,
+    hand_on_cycles,
+    payload_words_highest,
+    payload_words_size,
+    payload_frames_highest,
+    payload_frames_size,
+    store_items_highest,
+    store_items_size,
+    store_words_highest,
+    store_words_size,
+    merged_words_highest,
+    merged_words_size,
+    ring_highest,
+    ring_size,
+    count
+};
+
+/// How many of them are registers.
+inline constexpr std::uint32_t n_nanet_registers = static_cast<std::uint32_t>(NanetCounter::writes_failed) + 1;
+
+}  // namespace anello::receive
+
+namespace anello {
+
+template <>
+inline constexpr std::array<CounterLabel, 51> counter_labels<receive::NanetCounter>{{
+    {"frames_accepted", "frames by the card's verdict: their payload went on", Place::frames},
+    {"frames_bad_fcs", "frames by the card's verdict: the MAC said so", Place::frames},
+    {"frames_truncated", "frames by the card's verdict: shorter than their headers say", Place::frames},
+    {"frames_wrong_mac", "frames by the card's verdict: for another address", Place::frames},
+    {"frames_arp", "frames by the card's verdict: ARP", Place::frames},
+    {"frames_not_ipv4", "frames by the card's verdict: another protocol", Place::frames},
+    {"frames_bad_ip_checksum", "frames by the card's verdict: IPv4 header", Place::frames},
+    {"frames_fragment", "frames by the card's verdict: part of a fragmented datagram", Place::frames},
+    {"frames_icmp", "frames by the card's verdict: ICMP", Place::frames},
+    {"frames_not_udp", "frames by the card's verdict: another protocol above IPv4", Place::frames},
+    {"frames_unknown_port", "frames by the card's verdict: no stream has it", Place::frames},
+    {"frames_overflow", "frames by the card's verdict: the payload buffer was full", Place::frames},
+    {"frames_bad_udp_checksum", "frames by the card's verdict: with cut-through it went on, marked", Place::frames},
+    {"arp_answered", "of the card: requests for our address", Place::informative},
+    {"echo_answered", "of the card: ICMP echo", Place::informative},
+    {"replies_overflow", "of the card: requests without room for an answer", Place::informative},
+    {"records_written", "of the card: all of them in a buffer", Place::records},
+    {"records_dropped", "of the card: no buffer was free", Place::informative},
+    {"records_too_long", "of the card: longer than a buffer", Place::informative},
+    {"buffers_overwritten", "of the card: full ones that the host had not taken", Place::informative},
+    {"completions", "of the card: written to the ring", Place::informative},
+    {"ring_full", "of the card: cycles that a completion waited for room", Place::informative},
+    {"tlb_misses", "of the card: pages that were not there", Place::informative},
+    {"tlb_stalls", "of the card: cycles that were waited for them", Place::informative},
+    {"writes_failed", "of the card: the bus answered a write with an error", Place::informative},
+    {"frames", "Ethernet frames given to the card; the card has a verdict on each of them", Place::frames},
+    {"datagrams", "records that the card wrote and that were lent, each the payload of a datagram", Place::informative},
+    {"refused", "frames for our ports that did not come out; they count as dropped by the kernel, too",
+     Place::informative},
+    {"other_frames", "frames for none of our ports", Place::datagrams},
+    {"payload_bytes", "bytes of all these frames behind the headers of UDP over IPv4", Place::informative},
+    {"socket_dropped", "what the system dropped in front of the card: datagrams, or frames of an interface",
+     Place::datagrams},
+    {"joined_frames",
+     "frames of an interface that the system had joined (segmentation offload): on no wire, not given to the card",
+     Place::verdict},
+    {"unanswered", "times that the card left an access to its registers unanswered; then it is not used any more",
+     Place::verdict},
+    {"buffers", "buffers that the card handed on", Place::informative},
+    {"cycles", "cycles that were simulated", Place::informative},
+    {"receive_cycles",
+     "cycles from the first word of a buffer's first frame until its payload left the receive path, of all buffers",
+     Place::informative},
+    {"gather_cycles", "from then on until the buffer was full, or its gathering time over, and all of it in memory",
+     Place::informative},
+    {"merge_cycles",
+     "merged events: from when the newest datagram before them was read until their first word left the merger",
+     Place::informative},
+    {"hand_on_cycles", "from then on until its completion was in memory", Place::informative},
+    {"payload_words_highest", "at the most, since the run began: words of the payload buffer, 8 bytes each",
+     Place::informative, gauge},
+    {"payload_words_size", "as many of these there are places for; 0: the model does not show it", Place::informative,
+     gauge},
+    {"payload_frames_highest", "at the most, since the run began: frames of the payload buffer", Place::informative,
+     gauge},
+    {"payload_frames_size", "as many of these there are places for; 0: the model does not show it", Place::informative,
+     gauge},
+    {"store_items_highest",
+     "at the most, since the run began: items (fragments, and one for each packet) of the fullest board's store in the "
+     "merger",
+     Place::informative, gauge},
+    {"store_items_size", "as many of these there are places for; 0: the model does not show it", Place::informative,
+     gauge},
+    {"store_words_highest",
+     "at the most, since the run began: words of hits of the fullest board's store in the merger", Place::informative,
+     gauge},
+    {"store_words_size", "as many of these there are places for; 0: the model does not show it", Place::informative,
+     gauge},
+    {"merged_words_highest", "at the most, since the run began: words of merged events on their way to memory",
+     Place::informative, gauge},
+    {"merged_words_size", "as many of these there are places for; 0: the model does not show it", Place::informative,
+     gauge},
+    {"ring_highest", "at the most, since the run began: completions in the ring that the host had not told to be read",
+     Place::informative, gauge},
+    {"ring_size", "as many of these there are places for; 0: the model does not show it", Place::informative, gauge},
+}};
+
+}  // namespace anello

@@ -1,0 +1,63 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <deque>
+#include <vector>
+
+#include "core/counters/counters.hpp"
+#include "receive/datagrams/backend.hpp"
+#include "receive/numbers/board_source.hpp"
+#include "receive/numbers/numbered_packet.hpp"
+#include "receive/numbers/packet_contents.hpp"
+#include "receive/numbers/packet_counters.hpp"
+#include "receive/numbers/sequence_tracker.hpp"
+
+namespace anello::receive {
+
+/// Keeps the books of boards that number their packets: which datagrams are to be used, each number once, and what
+/// became of all others. One thread calls all members but those marked.
+class BoardBooks {
+  public:
+    /// sources: by board, or empty: the first that speaks. The page must outlive it.
+    BoardBooks(ParsePacket parse, std::uint32_t n_boards, std::span<const SourceAddress> sources, CounterPage& page);
+
+    // Hot path, both: no allocation, no lock, no log, no throw.
+    /// True: `packet` is to be used.
+    bool take(const Datagram& datagram, NumberedPacket& packet) noexcept;
+    void begin_batch(Nanoseconds now_ns) noexcept { now_ns_ = now_ns; }  ///< When it was received.
+    /// After each batch, also an empty one: of ReadTimes.
+    void end_batch(Nanoseconds read_until_ns) noexcept { read_until_ns_ = read_until_ns; }
+    /// The end: what is missing now never came.
+    void close() noexcept;
+
+    // Any thread.
+    std::uint32_t n_boards() const noexcept { return static_cast<std::uint32_t>(boards_.size()); }
+    const Counters<PacketCounter>& counters(std::uint32_t board) const noexcept { return boards_[board].counters; }
+    Speakers speakers(std::uint32_t board) const noexcept { return boards_[board].source.speakers(); }
+    /// Boards that have come to this number, the one after the last that they sent.
+    std::uint32_t n_boards_at(std::uint64_t sequence) const noexcept;
+    const SequenceLog& log(std::uint32_t board) const noexcept { return boards_[board].log; }  ///< Once closed.
+
+  private:
+    struct Board {
+        Board(Counters<PacketCounter> its_counters, std::size_t max_ranges) : counters(its_counters), log(max_ranges) {
+            tracker.write_to(log);
+        }
+        Counters<PacketCounter> counters;
+        SequenceTracker tracker;
+        PacketContents contents;
+        SequenceLog log;
+        BoardSource source;
+        std::atomic<std::uint32_t> next{0};
+    };
+    bool is_strangers(Board& board, SourceAddress source) noexcept;
+    static void disown(Board& board) noexcept;
+    static PacketCounter follow(Board& board, std::uint32_t sequence, std::uint32_t content) noexcept;
+
+    const ParsePacket parse_;
+    Nanoseconds now_ns_ = 0, read_until_ns_ = 0;  ///< monotonic
+    Counters<wire::Verdict> verdicts_;
+    std::deque<Board> boards_;  // a deque: they cannot be moved
+};
+
+}  // namespace anello::receive

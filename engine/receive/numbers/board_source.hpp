@@ -1,0 +1,44 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include "receive/numbers/source_binding.hpp"
+
+namespace anello::receive {
+
+/// Who may speak for a board (source_binding.hpp), where each of its datagrams is heard by itself. One thread writes.
+class BoardSource {
+  public:
+    enum class Heard : std::uint8_t {
+        its,         ///< as expected
+        moved,       ///< its, from another address than before
+        taken_over,  ///< the same, and what came from the former address was not the board's
+        strangers,
+    };
+
+    void expect(SourceAddress expected) noexcept { watch_.expect(expected); }
+    /// Of a right datagram in the board's name, received now; read_until_ns: of ReadTimes, before that. Hot path: no
+    /// allocation, no lock, no log, no throw.
+    Heard hear(SourceAddress source, Nanoseconds now_ns, Nanoseconds read_until_ns) noexcept {
+        Heard heard = Heard::its;
+        if (!binding_.is_bound_to(source)) [[unlikely]] {
+            const bool was_bound = !(binding_.source() == SourceAddress{});
+            const auto judgement = watch_.judge(binding_, source, true, read_until_ns - heard_ns_);
+            if (judgement == SourceWatch::Judgement::stranger) return Heard::strangers;
+            heard = judgement == SourceWatch::Judgement::taken_over ? Heard::taken_over
+                    : was_bound                                     ? Heard::moved
+                                                                    : Heard::its;
+        }
+        binding_.hear();
+        heard_ns_ = now_ns;
+        return heard;
+    }
+
+    Speakers speakers() const noexcept { return Speakers::of(binding_, watch_); }  ///< Any thread.
+
+  private:
+    SourceBinding binding_;
+    SourceWatch watch_;
+    Nanoseconds heard_ns_ = 0;
+};
+
+}  // namespace anello::receive

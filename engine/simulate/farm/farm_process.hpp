@@ -1,0 +1,103 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <functional>
+#include <limits>
+#include <memory>
+#include <vector>
+
+#include "exchange/generator.hpp"
+#include "exchange/event_manager/station.hpp"
+#include "exchange/messages/own_messages.hpp"
+#include "simulate/farm/farm_scenario.hpp"
+#include "simulate/farm/recording_sink.hpp"
+#include "simulate/world/simulated_disk.hpp"
+#include "simulate/world/simulated_fabric.hpp"
+#include "simulate/world/simulated_threads.hpp"
+#include "store/mep_counters.hpp"
+
+namespace anello::simulate {
+
+/// A process of the farm: the exchange's real code on a simulated transport. What is in the kernel of its machine is
+/// the transport's.
+class FarmProcess {
+  public:
+    /// Throws ConfigError where no process of this farm could be made; in virtual time nobody may throw.
+    static void check(const FarmScenario& scenario);
+    static double mean_mfp_bytes(const FarmScenario& scenario);
+    /// `lives`: how many there were of this node; comes_again: the farm has begun.
+    FarmProcess(const FarmScenario& scenario, Node node, unsigned lives, bool comes_again, Network& network,
+                SimulatedDisk& disk, std::function<void()> woken);
+    ~FarmProcess() { close_file(); }  // which reads from the builder's memory
+    FarmProcess(const FarmProcess&) = delete;
+    FarmProcess& operator=(const FarmProcess&) = delete;
+
+    /// As the thread of a node: what comes, then what there is to do. Returns how many things it did.
+    std::size_t step(bool with_source) noexcept;
+    /// What it sent to other nodes, and took in from them, so far.
+    Moved moved() const noexcept { return fabric_ != nullptr ? fabric_->moved() : Moved{}; }
+    std::uint64_t n_own_mfps() noexcept;
+    /// The most that a readout unit held, where nothing is judged.
+    std::uint32_t most_mfps() const noexcept { return most_mfps_; }
+    std::uint32_t most_meps() const noexcept { return most_meps_; }  ///< that a builder had open
+    /// When there is something to do though nothing comes; at once where there is something left.
+    Nanoseconds next_due_ns(Nanoseconds now_ns) const noexcept;
+    bool is_over() const noexcept { return !has_died_ && (station_->finished() || station_->failed()); }
+    void exit() noexcept;  ///< By itself; its system closes its connections.
+    void crash() noexcept;
+    void lose_power() noexcept;
+    void die_after(std::uint32_t n_packets);  ///< Within the next step.
+    void wait_for_disk(Nanoseconds until_ns) noexcept { threads_.block_until(until_ns); }
+    void stop_threads_until(Nanoseconds until_ns) noexcept { threads_.stop_until(until_ns); }
+    void close_file() noexcept;
+    /// Of what it built: the first of its files; the counters of who writes them.
+    static std::string file_name(unsigned lives);
+    const Counters<store::MepStoreCounter>* file_counters() const noexcept { return file_counters_; }
+    void abort() noexcept;  ///< Told to end at once: what it counts is settled, and it leaves the others.
+    /// It has left its record: it is over, or was told to end.
+    bool has_record() const noexcept { return is_over() || is_aborted_; }
+    bool has_exited() const noexcept { return messages_ == nullptr; }
+    /// When it was made, was over, and last took this node for dead because it was silent; never: not yet.
+    static constexpr Nanoseconds never_ns = std::numeric_limits<Nanoseconds>::max();
+    Nanoseconds made_ns() const noexcept { return made_ns_; }
+    Nanoseconds over_ns() const noexcept { return over_ns_; }
+    Nanoseconds silent_ns(Node node) const noexcept { return silent_ns_[node]; }
+
+    exchange::Station& station() noexcept { return *station_; }
+    const exchange::Station& station() const noexcept { return *station_; }
+    std::vector<std::byte> address() const { return messages_->address(); }
+    RecordingSink* sink() noexcept { return sink_.get(); }
+    const RecordingSink* sink() const noexcept { return sink_.get(); }
+    const CounterPage& page() const noexcept { return page_; }
+    /// Of a block of its counters.
+    std::uint64_t count(const std::string& block, const std::string& name) const;
+
+  private:
+    std::unique_ptr<exchange::MepSink> make_file(const FarmScenario& scenario, const exchange::ExchangeConfig& config,
+                                                 unsigned lives, SimulatedDisk& disk);
+    void note_times() noexcept;
+    void note_most() noexcept;
+
+    const World& clock_;
+    const Nanoseconds longest_idle_ns_;
+    CounterPage page_;
+    Counters<fabric::FabricCounter> transport_;
+    std::unique_ptr<exchange::MfpRing> ring_;
+    std::unique_ptr<exchange::Generator> generator_;
+    SimulatedThreads threads_;
+    const Counters<store::MepStoreCounter>* file_counters_ = nullptr;
+    std::unique_ptr<RecordingSink> sink_;
+    std::unique_ptr<exchange::Station> station_;
+    SimulatedFabric* fabric_ = nullptr;  ///< within messages_
+    std::unique_ptr<exchange::OwnMessages> messages_;
+    std::uint64_t n_own_mfps_ = 0;
+    std::uint32_t most_mfps_ = 0, most_meps_ = 0;
+    const bool is_judged_;
+    bool is_aborted_ = false, has_died_ = false;
+    const Nanoseconds made_ns_;
+    Nanoseconds over_ns_ = never_ns;
+    std::vector<Nanoseconds> silent_ns_;  ///< by node
+    std::vector<bool> is_silent_;
+};
+
+}  // namespace anello::simulate

@@ -1,0 +1,15 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <vector>
+
+#include "simulate/farm/simulated_farm.hpp"
+#include "simulate/trace_line.hpp"
+
+namespace anello::simulate {
+
+/// Runs the farm to its end, and tells what happened, in the order of time; messages up to `max_messages`, the last
+/// ones.
+std::vector<TraceLine> run_traced(SimulatedFarm& farm, std::size_t max_messages);
+
+}  // namespace anello::simulate

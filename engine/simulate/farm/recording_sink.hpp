@@ -1,0 +1,72 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "exchange/mep_sink.hpp"
+#include "simulate/world/world.hpp"
+#include "source/random.hpp"
+
+namespace anello::simulate {
+
+/// A multi-event packet that a builder handed on.
+struct Built {
+    std::uint64_t mep = 0;
+    Nanoseconds at_ns = 0;               ///< virtual
+    std::uint32_t n_missing = 0;         ///< as the builder says
+    std::vector<std::uint16_t> missing;  ///< readout units of which nothing is in it
+    std::string wrong;                   ///< what is in it that is not its own; empty: nothing
+    std::uint32_t checksum = 0;          ///< of its MFPs, one behind the other
+};
+
+struct RecordingSinkConfig {
+    std::uint32_t packing = 1, run_id = 0;
+    bool is_fresh = true;    ///< fragments hold the pattern of their event
+    bool is_carried = true;  ///< fragments are there; else only what is before them
+    bool is_judged = true;   ///< all of it is looked at
+    Nanoseconds holds_ns = 0;
+    std::uint64_t seed = 1;
+};
+
+/// The stage behind a builder. Looks at every byte of what it gets by itself, hands it on to what is behind, keeps it
+/// for a while, and looks whether it changes meanwhile.
+class RecordingSink final : public exchange::MepSink {
+  public:
+    /// behind: null: nothing.
+    RecordingSink(const RecordingSinkConfig& config, const World& world, std::unique_ptr<exchange::MepSink> behind)
+        : config_(config), world_(world), random_(config.seed, 0x73696e6b), behind_(std::move(behind)) {}
+
+    bool try_take(const exchange::MepView& mep) noexcept override;
+    bool try_give_back(std::uint32_t& slot) noexcept override;
+    void close() noexcept override {
+        if (behind_) behind_->close();
+    }
+    void be_full_until(Nanoseconds until_ns) noexcept { full_until_ns_ = until_ns; }
+
+    const std::vector<Built>& built() const noexcept { return built_; }
+
+  private:
+    struct Held {
+        std::uint32_t slot = 0, checksum = 0;
+        std::size_t index = 0;  ///< in built_
+        Nanoseconds until_ns = 0;
+        bool is_behind = false;  ///< what is behind has it
+        std::vector<std::span<const std::byte>> mfps;
+    };
+
+    const char* what_is_wrong_with(const exchange::MepView& mep, std::size_t source) const noexcept;
+    static std::uint32_t checksum_of(const Held& held, bool of_all) noexcept;
+
+    const RecordingSinkConfig config_;
+    const World& world_;
+    source::Random random_;
+    const std::unique_ptr<exchange::MepSink> behind_;
+    std::vector<Built> built_;
+    std::vector<Held> held_;
+    Nanoseconds full_until_ns_ = 0;
+};
+
+}  // namespace anello::simulate

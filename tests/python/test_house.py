@@ -1,0 +1,107 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Folders that a stranger can take in: few files each, and no word of one detector where all of them are served."""
+
+import re
+import subprocess
+from collections import defaultdict
+from collections.abc import Iterable, Iterator
+from pathlib import Path
+
+import check_names
+import pytest
+
+ROOT = Path(__file__).parents[2]
+SOURCES = {".cpp", ".hpp", ".h", ".cu", ".cuh", ".py"}
+MOST_SOURCES, MOST_OWN_MODULES = 15, 12
+PRODUCTION = ("anello/", "bindings/", "detectors/", "engine/")
+GENERIC = ("anello/", "bindings/", "engine/")
+# Of one detector or its field; "ring" is not among them, as memory has rings, too.
+WORDS = {
+    *("rich", "pmt", "pmts", "photomultiplier", "na62", "supercell", "tel62", "cherenkov", "telescope"),
+    *("camera", "cameras", "pixel", "pixels", "cta", "nectarcam", "lst", "dragon"),
+    *("dom", "doms", "km3net", "clb"),
+}
+# Line by line what may stand there all the same, and why.
+ALLOWED = (
+    r"\b(from|import) rich\b|\brich\.\w+|\brich_markup_mode\b|`rich`",  # the library that draws on terminals
+    r"\./dom\.js|\bdom\.js\b",  # the page's document object model
+    r"\bcamera_(receive|bench|receive_bench)\b",  # a benchmark is named after what it runs
+    r'"n_pixels"|n_pixels',  # a field of a packet's header, as its format names it
+)
+
+
+def tracked() -> list[str]:
+    """Also what is not committed yet."""
+    command = ["git", "-C", ROOT, "ls-files", "--cached", "--others", "--exclude-standard"]
+    names = subprocess.run(command, capture_output=True, text=True, check=True).stdout.splitlines()
+    return [name for name in names if (ROOT / name).is_file() and not (ROOT / name).is_symlink()]
+
+
+def crowded(names: Iterable[str]) -> dict[str, int]:
+    """Folders with too many sources. A header and its source are one; __init__.py says only that there is a package."""
+    stems = defaultdict(set)
+    for name in map(Path, names):
+        if name.suffix in SOURCES and name.name != "__init__.py" and "tests" not in name.parts:
+            stems[str(name.parent)].add(name.stem)
+    return {folder: len(found) for folder, found in stems.items() if len(found) > MOST_SOURCES}
+
+
+def words_of_detectors(name: str, text: str) -> Iterator[str]:
+    for number, line in enumerate(text.splitlines(), 1):
+        rest = line
+        for allowed in ALLOWED:
+            rest = re.sub(allowed, "", rest)
+        pieces = re.findall(r"[A-Z]?[a-z]+[0-9]*[a-z]*|[A-Z]+[0-9]*", rest.replace("_", " "))
+        if found := {piece.lower() for piece in [*pieces, *re.findall(r"\w+", rest)]} & WORDS:
+            yield f"{name}:{number}: {', '.join(sorted(found))}"
+
+
+def test_no_folder_is_crowded() -> None:
+    assert crowded(name for name in tracked() if name.startswith(PRODUCTION)) == {}
+
+
+def test_the_package_shows_its_parts_and_not_its_modules() -> None:
+    own = [name for name in tracked() if re.fullmatch(r"anello/\w+\.py", name)]
+    assert len(own) <= MOST_OWN_MODULES, own
+
+
+def test_nothing_generic_has_a_word_of_one_detector() -> None:
+    sources = [name for name in tracked() if name.startswith(GENERIC) and Path(name).suffix in {*SOURCES, ".md", ".js"}]
+    assert len(sources) > 400
+    assert [found for name in sources for found in words_of_detectors(name, (ROOT / name).read_text())] == []
+
+
+def test_every_file_that_is_named_exists() -> None:
+    assert sorted(check_names.missing(ROOT)) == []
+
+
+# --- That these can fail ------------------------------------------------------------------------------------------
+def test_a_crowd_is_found() -> None:
+    names = [f"engine/x/{number}.{kind}" for number in range(16) for kind in ("hpp", "cpp")]
+    assert crowded(names) == {"engine/x": 16}
+    assert crowded([*names[:30], "engine/x/__init__.py", "engine/x/README.md", "engine/x/tests/a.cpp"]) == {}
+
+
+@pytest.mark.parametrize(
+    ("line", "is_found"),
+    [
+        ("N_PMTS = 1952", True),
+        ("class CameraEvent: ...", True),
+        ("// as the RICH has it", True),
+        ("from rich.console import Console", False),
+        ("ring_memory, richer, tells", False),
+    ],
+)
+def test_a_word_is_found_in_any_dress(line: str, is_found: bool) -> None:
+    assert bool(list(words_of_detectors("x.py", line))) is is_found
+
+
+def test_a_file_that_is_not_there_is_found(tmp_path: Path) -> None:
+    (tmp_path / "a.py").write_text('"""As b.py has it, and c.py."""\n# NAME_fuzz.cpp, summary.json, engine/d.hpp\n')
+    (tmp_path / "b.py").write_text("")
+    subprocess.run(["git", "-C", tmp_path, "init", "-q"], check=True)
+    subprocess.run(["git", "-C", tmp_path, "add", "."], check=True)
+    assert list(check_names.missing(tmp_path)) == [
+        "a.py:2: there is no engine/d.hpp",
+        "a.py:1: there is no c.py",
+    ]

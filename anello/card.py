@@ -31,7 +31,7 @@ if TYPE_CHECKING:
 
     from anello._engine import Clop as EngineClop
 
-Backend = Literal["socket", "io_uring", "af_xdp", "tpacket", "pcap", "nanet"]
+Backend = Literal["socket", "io_uring", "af_xdp", "pcap", "nanet"]
 Memory = Literal["host", "huge", "pinned"]
 WhenFull = Literal["wait", "drop_new", "overwrite_oldest"]
 
@@ -203,7 +203,7 @@ def _writable(memory: "WriteableBuffer") -> NDArray[np.uint8]:
 
 class Card:
     """address: where to listen. backend: how datagrams come (anello doctor says what works here); pcap replays the file
-    `capture` at capture_speed (1: as captured, 0: as fast as it goes). interface: of af_xdp and tpacket.
+    `capture` at capture_speed (1: as captured, 0: as fast as it goes). interface: of af_xdp.
     socket_buffer_bytes: the kernel's buffer per port. core: to pin the receiving thread to, -1: none; spin: it never
     sleeps, and has a core of its own.
 

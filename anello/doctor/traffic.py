@@ -39,7 +39,7 @@ class Way:
         return f"receive.backend={self.backend} receive.gro={str(self.gro).lower()}"
 
 
-WAYS = (Way("socket", True), Way("socket", False), Way("io_uring", True), Way("tpacket", True), Way("af_xdp", False))
+WAYS = (Way("socket", True), Way("socket", False), Way("io_uring", True), Way("af_xdp", False))
 
 
 @dataclass(frozen=True)

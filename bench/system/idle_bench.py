@@ -29,7 +29,6 @@ CHAINS = {
 CASES = {
     **{chain: (chain, ()) for chain in CHAINS},
     "rich by io_uring": ("rich", ("receive.backend=io_uring",)),
-    "rich by tpacket": ("rich", ("receive.backend=tpacket",)),
 }
 EXCHANGE = "configs/lhcb-exchange.toml"
 TRANSPORTS = ("tcp", "ucx")

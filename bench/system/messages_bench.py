@@ -112,7 +112,7 @@ def measure_all(paths: list[NetworkPath], options: argparse.Namespace) -> tuple[
 def compare_backends(options: argparse.Namespace) -> None:
     """Message rates of every backend over veth: all on one core, and sender and receiver on a core each."""
     sizes = [int(size) for size in numbers(options.sizes)]
-    takers = [("anello", 0), ("anello", options.busy_poll), ("io_uring", 0), ("tpacket", 0), ("af_xdp", 0),
+    takers = [("anello", 0), ("anello", options.busy_poll), ("io_uring", 0), ("af_xdp", 0),
               ("af_xdp", options.busy_poll)]  # fmt: skip
     n_cores = len(sorted(os.sched_getaffinity(0))[: options.cores])
     samples: Samples = defaultdict(list)

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 /// One end of a stream of equal UDP messages, for messages_bench.py:
-///   receive_messages receive address=A interface=I taker=raw|socket|io_uring|af_xdp|tpacket gro=0|1 bytes=N core=C
+///   receive_messages receive address=A interface=I taker=raw|socket|io_uring|af_xdp gro=0|1 bytes=N core=C
 ///   busy_poll=US seconds=S    prints port and a JSON line
 ///   receive_messages send address=A port=P bytes=N segments=K rate=R core=C seconds=S    rate 0: as fast as it
 ///   goes

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Ethernet frames as a card, a packet ring or a capture hands them on: what is taken for a datagram lies within what
+// Ethernet frames as a card or a capture hands them on: what is taken for a datagram lies within what
 // was captured; what we write ourselves is read back. Built from: engine/receive/frames/udp_frame.cpp
 // engine/receive/frames/ethernet_frame.cpp
 #include <algorithm>

@@ -21,7 +21,7 @@ from anello.errors import ConfigError
 
 ROOT = Path(__file__).parents[2]
 CONFIG = ROOT / "detectors/camera/cta-camera.toml"
-SOCKET, TPACKET = Way("socket", True), Way("tpacket", True)
+SOCKET, URING = Way("socket", True), Way("io_uring", True)
 
 
 def config(*settings: str) -> FrontEndsConfig:
@@ -38,11 +38,11 @@ def trial(way: Way, *machine_ns: float, lost: int = 0) -> Trial:
 @pytest.mark.parametrize(
     ("others", "words"),
     [
-        (trial(TPACKET, 700, 750, 800), "take receive.backend=tpacket receive.gro=true: 0.75 of the CPU time"),
-        (trial(TPACKET, 500, 700, 960), "stay with receive.backend=socket"),  # not in every turn
-        (trial(TPACKET, 930, 940, 950), "stay with receive.backend=socket"),  # not by enough
-        (trial(TPACKET, 2000, 2000, 2000), "stay with receive.backend=socket"),
-        (trial(TPACKET, 100, 100, 100, lost=1), "stay with receive.backend=socket"),
+        (trial(URING, 700, 750, 800), "take receive.backend=io_uring receive.gro=true: 0.75 of the CPU time"),
+        (trial(URING, 500, 700, 960), "stay with receive.backend=socket"),  # not in every turn
+        (trial(URING, 930, 940, 950), "stay with receive.backend=socket"),  # not by enough
+        (trial(URING, 2000, 2000, 2000), "stay with receive.backend=socket"),
+        (trial(URING, 100, 100, 100, lost=1), "stay with receive.backend=socket"),
     ],
 )
 def test_another_way_only_where_it_is_cheaper_in_every_turn_and_loses_no_more(others: Trial, words: str) -> None:
@@ -50,12 +50,12 @@ def test_another_way_only_where_it_is_cheaper_in_every_turn_and_loses_no_more(ot
 
 
 def test_what_loses_least_comes_before_what_costs_least() -> None:
-    told = traffic.advice([trial(SOCKET, 100, 100, 100, lost=5), trial(TPACKET, 900, 900, 900)], SOCKET)
-    assert told == "take receive.backend=tpacket receive.gro=true: it loses 0 datagrams, what is configured 15"
+    told = traffic.advice([trial(SOCKET, 100, 100, 100, lost=5), trial(URING, 900, 900, 900)], SOCKET)
+    assert told == "take receive.backend=io_uring receive.gro=true: it loses 0 datagrams, what is configured 15"
 
 
 def test_where_the_configured_way_does_not_work_the_best_of_the_others() -> None:
-    trials = [Trial(SOCKET, refused="no"), trial(TPACKET, 900, 900, 900)]
+    trials = [Trial(SOCKET, refused="no"), trial(URING, 900, 900, 900)]
     assert "does not work here" in traffic.advice(trials, SOCKET)
 
 
@@ -85,10 +85,10 @@ def test_what_is_configured_is_among_the_ways_that_are_tried() -> None:
 
 def test_a_way_to_which_nothing_came_is_not_the_one_that_lost_least() -> None:
     def take(_config: FrontEndsConfig, way: Way, _interface: str, _seconds: float) -> Turn:
-        return Turn(0, 0, 1.0, 0.0, 0.0) if way.backend == "tpacket" else Turn(1000, 5, 1.0, 1e-3, 1e-4)
+        return Turn(0, 0, 1.0, 0.0, 0.0) if way.backend == "io_uring" else Turn(1000, 5, 1.0, 1e-3, 1e-4)
 
     trials = traffic.try_all(config(), "lo", 1.0, take=take)
-    assert [one.refused for one in trials if one.way == TPACKET] == ["no datagram came in a turn"]
+    assert [one.refused for one in trials if one.way == URING] == ["no datagram came in a turn"]
     assert traffic.advice(trials, SOCKET).startswith("stay with receive.backend=socket receive.gro=true")
 
 

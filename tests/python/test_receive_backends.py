@@ -45,11 +45,11 @@ def summary_in(directory: Path) -> dict[str, Any]:
 
 def test_probe_tells_of_every_backend() -> None:
     found = engine.receive_backends()
-    assert [one["name"] for one in found] == ["socket", "socket+gro", "io_uring", "af_xdp", "tpacket", "pcap", "nanet"]
+    assert [one["name"] for one in found] == ["socket", "socket+gro", "io_uring", "af_xdp", "pcap", "nanet"]
     assert all(bool(one["reason"]) != one["available"] for one in found)
 
 
-@pytest.mark.parametrize("backend", ["io_uring", "tpacket"])
+@pytest.mark.parametrize("backend", ["io_uring"])
 @pytest.mark.process
 def test_chain_over_loopback(backend: str, tmp_path: Path) -> None:
     need(backend)
@@ -64,7 +64,7 @@ def test_chain_over_loopback(backend: str, tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    "backend", ["af_xdp", *(pytest.param(one, marks=pytest.mark.long) for one in ("io_uring", "tpacket"))]
+    "backend", ["af_xdp", pytest.param("io_uring", marks=pytest.mark.long)]
 )
 @pytest.mark.process
 def test_chain_between_namespaces(backend: str, tmp_path: Path) -> None:

@@ -13,7 +13,6 @@
 #include "core/kernel_handle.hpp"
 #include "core/keys.hpp"
 #include "receive/datagrams/socket_backend.hpp"
-#include "receive/frames/packet_ring_backend.hpp"
 #include "receive/frames/pcap_backend.hpp"
 #include "receive/nanet/nanet_backend.hpp"
 #include "receive/nanet/nanet_interface.hpp"
@@ -32,10 +31,10 @@ using K = Key<C>;
 
 constexpr std::array keys{
     K::of<&C::kind>("backend",
-                    "How datagrams are received: from sockets, by recvmmsg or io_uring; from an interface, by AF_XDP "
-                    "or TPACKET_V3; from a capture file; through the network card's model, which simulates it. `anello "
+                    "How datagrams are received: from sockets, by recvmmsg or io_uring; from an interface, by "
+                    "AF_XDP; from a capture file; through the network card's model, which simulates it. `anello "
                     "doctor` says which of them work on this machine."),
-    K::of<&C::interface>("interface", Limits{}.entries(1, 15), "Backends af_xdp and tpacket: the network interface."),
+    K::of<&C::interface>("interface", Limits{}.entries(1, 15), "Backend af_xdp: the network interface."),
     K::of<&C::address>(
         "host", not_empty,
         "Local address to listen on; 0.0.0.0 means all, and :: all over IPv4 and IPv6; that of a multicast "
@@ -204,15 +203,6 @@ std::unique_ptr<Backend> make_backend(const BackendConfig& config, const Clock& 
                                                                  .group = {config.interface, config.group_source},
                                                                  .ports = config.ports,
                                                                  .busy_poll_us = config.busy_poll_us});
-        case BackendKind::tpacket:
-            refuse_ip6_of_frames(config);
-            return std::make_unique<PacketRingBackend>(
-                PacketRingBackendConfig{.interface = config.interface,
-                                        .address = config.address,
-                                        .group = {config.interface, config.group_source},
-                                        .ports = config.ports,
-                                        .gro = config.gro,
-                                        .receive_buffer_bytes = config.socket_buffer_bytes});
         case BackendKind::pcap:
             return std::make_unique<PcapBackend>(PcapBackendConfig{.path = config.pcap_file,
                                                                    .ports = config.ports,
@@ -266,9 +256,6 @@ std::vector<BackendInfo> probe_backends(const std::string& interface) {
     found.push_back(probe("io_uring", "multishot recvmsg", take_by(BackendKind::io_uring)));
     found.push_back(probe("af_xdp", "the driver or the stack copies; zero copy, native or generic shows at the start",
                           [&] { return XdpBackend::try_without_attaching(interface), std::string(); }));
-    found.push_back(probe("tpacket", "TPACKET_V3", [&] {
-        return make_backend(trial_of(BackendKind::tpacket, interface, false), clock), std::string();
-    }));
     found.push_back(probe("pcap", pcap_lib_version(), [] { return std::string(); }));
     found.push_back(probe("nanet", "the card's sources, simulated", take_by(BackendKind::nanet)));
     return found;

@@ -16,7 +16,7 @@
 
 namespace anello::receive {
 
-enum class BackendKind : std::uint8_t { socket, io_uring, af_xdp, tpacket, pcap, nanet };
+enum class BackendKind : std::uint8_t { socket, io_uring, af_xdp, pcap, nanet };
 
 const char* name_of(BackendKind kind) noexcept;
 
@@ -77,7 +77,6 @@ std::vector<BackendInfo> probe_backends(const std::string& interface);
 namespace anello {
 
 template <>
-inline constexpr std::array<const char*, 6> words_of<receive::BackendKind>{"socket",  "io_uring", "af_xdp",
-                                                                           "tpacket", "pcap",     "nanet"};
+inline constexpr std::array<const char*, 5> words_of<receive::BackendKind>{"socket", "io_uring", "af_xdp", "pcap", "nanet"};
 
 }  // namespace anello

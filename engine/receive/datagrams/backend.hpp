@@ -28,7 +28,7 @@ inline constexpr std::size_t usual_call_bytes = std::size_t{128} << 10;
 inline constexpr std::uint32_t max_batch_datagrams = 1024;
 inline constexpr std::size_t largest_receive_buffer_bytes = std::size_t{1} << 30;  ///< the system doubles it, in an int
 
-/// The interface of all backends: sockets, io_uring, AF_XDP, packet rings and capture files. One thread calls
+/// The interface of all backends: sockets, io_uring, AF_XDP and capture files. One thread calls
 /// receive().
 class Backend {
   public:

@@ -5,7 +5,7 @@
 #include <cstdint>
 
 #include "core/kernel_handle.hpp"
-#include "receive/datagrams/shared_mapping.hpp"
+#include "receive/xdp/shared_mapping.hpp"
 
 namespace anello::receive {
 

@@ -8,7 +8,7 @@
 #include <span>
 
 #include "core/kernel_handle.hpp"
-#include "receive/datagrams/shared_mapping.hpp"
+#include "receive/xdp/shared_mapping.hpp"
 
 namespace anello::receive {
 

@@ -19,8 +19,8 @@ const BackendInfo& named(const std::vector<BackendInfo>& all, const std::string&
 }
 
 TEST(MakeBackend, NamesAreReadAndWritten) {
-    for (const auto kind : {BackendKind::socket, BackendKind::io_uring, BackendKind::af_xdp, BackendKind::tpacket,
-                            BackendKind::pcap, BackendKind::nanet})
+    for (const auto kind : {BackendKind::socket, BackendKind::io_uring, BackendKind::af_xdp, BackendKind::pcap,
+                            BackendKind::nanet})
         EXPECT_EQ(parse_word<BackendKind>(name_of(kind), {}), kind);
     EXPECT_THROW(parse_word<BackendKind>("dpdk", {}), ConfigError);
 }
@@ -34,7 +34,7 @@ TEST(MakeBackend, KeysOfAGroupAreRefusedWhereThereIsNone) {
 
 TEST(MakeBackend, EveryWayIsProbedAndSaysWhyNot) {
     const std::vector<BackendInfo> found = probe_backends("lo");
-    EXPECT_THAT(found, testing::SizeIs(7));
+    EXPECT_THAT(found, testing::SizeIs(6));
     for (const BackendInfo& info : found) {
         EXPECT_EQ(info.available, info.reason.empty()) << info.name;
         EXPECT_EQ(info.available, !info.mode.empty()) << info.name;
@@ -62,8 +62,7 @@ TEST(MakeBackend, ProbingTakesAnyPortThatIsFree) {
 
 TEST(MakeBackend, AnInterfaceThatIsNotThereIsNamed) {
     const std::vector<BackendInfo> found = probe_backends("nosuchdevice");
-    for (const char* name : {"af_xdp", "tpacket"})
-        EXPECT_THAT(named(found, name).reason, testing::HasSubstr("nosuchdevice"));
+    EXPECT_THAT(named(found, "af_xdp").reason, testing::HasSubstr("nosuchdevice"));
 }
 
 TEST(MakeBackend, ProbingAnInterfaceLeavesNothingBehind) {
@@ -72,7 +71,6 @@ TEST(MakeBackend, ProbingAnInterfaceLeavesNothingBehind) {
     for (int i = 0; i < 3; ++i) {
         const std::vector<BackendInfo> found = probe_backends(test::VethPair::receiver_interface);
         EXPECT_TRUE(named(found, "af_xdp").available) << named(found, "af_xdp").reason;
-        EXPECT_TRUE(named(found, "tpacket").available) << named(found, "tpacket").reason;
     }
     EXPECT_NE(std::system("ip link show anello-take | grep -q xdp"), 0);
     BackendConfig config;

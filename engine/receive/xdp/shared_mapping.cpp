@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "receive/datagrams/shared_mapping.hpp"
+#include "receive/xdp/shared_mapping.hpp"
 
 #include <sys/mman.h>
 

@@ -32,8 +32,8 @@ if TYPE_CHECKING:
     from anello.catalogue.entry import Entry
     from anello.configuration.base import Config, FrontEndsConfig
     from anello.run.chain import GivenEvents
-    from anello.run.lead import Lead
-    from anello.run.speech import Speech
+    from anello.run.run_control import RunControl
+    from anello.run.run_output import RunOutput
 
 app = typer.Typer(
     name="anello", help="Data acquisition and trigger: from UDP packets to decisions.", no_args_is_help=True,
@@ -185,13 +185,13 @@ def run(
 
     from anello.report import summary
     from anello.run import run as runs
-    from anello.run.speech import Speech
+    from anello.run.run_output import RunOutput
 
     directory = _directory(config, report_dir, overwrite=overwrite)
     arguments = [str(config_file), *(part for setting in settings or [] for part in ("--set", setting))]
     if given is not None:
         arguments += ["--events", str(events)]
-    speech = Speech.of(directory, as_json=led or as_json, all_rows=all_rows, verbose=verbose, log_file=log_file,
+    speech = RunOutput.of(directory, as_json=led or as_json, all_rows=all_rows, verbose=verbose, log_file=log_file,
                        single_file=single_file)  # fmt: skip
     with (
         _entry(config, directory, led=led) as entry, _lead(managed, directory, entry) as lead,
@@ -275,10 +275,10 @@ def node(
     config = _load_with_front_ends(config_file, settings, duration, trigger)
 
     from anello.run import run as runs
-    from anello.run.speech import Speech
+    from anello.run.run_output import RunOutput
 
     directory = _directory(config, report_dir, overwrite=overwrite)
-    speech = Speech.of(directory, as_json=as_json, all_rows=all_rows, verbose=verbose, log_file=log_file,
+    speech = RunOutput.of(directory, as_json=as_json, all_rows=all_rows, verbose=verbose, log_file=log_file,
                        single_file=single_file)  # fmt: skip
     with (
         _entry(config, directory) as entry, _lead(managed, directory, entry) as lead,
@@ -287,11 +287,11 @@ def node(
         _finish(runs.run_node(config, directory, speech.console, lead, notices), directory, speech, lead)
 
 
-def _lead(managed: bool, directory: Path, entry: "Entry | None" = None) -> "AbstractContextManager[Lead]":
-    from anello.control.managed import Managed as ManagedLead
-    from anello.run.lead import Lead
+def _lead(managed: bool, directory: Path, entry: "Entry | None" = None) -> "AbstractContextManager[RunControl]":
+    from anello.control.managed import Managed as ManagedRunControl
+    from anello.run.run_control import RunControl
 
-    return ManagedLead(directory, entry) if managed else nullcontext(Lead(entry))
+    return ManagedRunControl(directory, entry) if managed else nullcontext(RunControl(entry))
 
 
 def _entry(config: "Config", directory: Path, *, led: bool = False) -> "Entry":
@@ -386,7 +386,7 @@ def _directory(config: "Config", wanted: Path | None, ending: str = "", *, overw
     return run_directory.prepare(wanted, config.data_files, overwrite=overwrite)
 
 
-def _report(record: Any, directory: Path, speech: "Speech") -> int:
+def _report(record: Any, directory: Path, speech: "RunOutput") -> int:
     """Returns the exit code. The ledger is shown even if the report cannot be written."""
     from anello.report import report, summary
 
@@ -403,7 +403,7 @@ def _report(record: Any, directory: Path, speech: "Speech") -> int:
     return code or (FAILED if problem else 0)
 
 
-def _finish(record: Any, directory: Path, speech: "Speech", lead: "Lead") -> NoReturn:
+def _finish(record: Any, directory: Path, speech: "RunOutput", lead: "RunControl") -> NoReturn:
     code = _report(record, directory, speech)
     if lead.entry:
         lead.entry.end(record, code, aborted=lead.is_aborted)
@@ -461,9 +461,9 @@ def exchange(
 ) -> None:
     """Builds events between nodes: --local N on this machine, under mpirun -n N, or --rendezvous on each machine."""
     from anello.exchange import command
-    from anello.run.speech import Speech
+    from anello.run.run_output import RunOutput
 
-    speech = Speech.of(
+    speech = RunOutput.of(
         report_dir, as_json=as_json, all_rows=all_rows, verbose=verbose, log_file=log_file,
         log_name=f"node{rank}.log" if rank else "run.log", single_file=single_file,
     )  # fmt: skip

@@ -23,7 +23,7 @@ ORDERED = (*NEVER_SENT, "truncated on purpose", "corrupted on purpose")  # only 
 
 
 # --- Sets of numbers ----------------------------------------------------------------------------------------------
-def united(ranges: Iterable[tuple[int, int]]) -> Ranges:
+def union(ranges: Iterable[tuple[int, int]]) -> Ranges:
     """Ranges in any order, made sorted and disjoint."""
     result: list[tuple[int, int]] = []
     for begin, end in sorted(ranges):
@@ -36,7 +36,7 @@ def united(ranges: Iterable[tuple[int, int]]) -> Ranges:
     return tuple(result)
 
 
-def common(left: Ranges, right: Ranges) -> Ranges:
+def intersection(left: Ranges, right: Ranges) -> Ranges:
     """What both have."""
     result, i, k = [], 0, 0
     while i < len(left) and k < len(right):
@@ -50,7 +50,7 @@ def common(left: Ranges, right: Ranges) -> Ranges:
     return tuple(result)
 
 
-def without(left: Ranges, right: Ranges) -> Ranges:
+def difference(left: Ranges, right: Ranges) -> Ranges:
     """What only left has."""
     result, k = [], 0
     for whole_begin, end in left:
@@ -89,7 +89,7 @@ def _range_in_words(begin: int, end: int, with_epoch: bool) -> str:
 
 def ranges_of(listed: Iterable[Sequence[int]], cause: int | None = None) -> Ranges:
     """listed: [epoch, begin, end, cause]."""
-    return united(
+    return union(
         ((epoch << EPOCH_SHIFT) + begin, (epoch << EPOCH_SHIFT) + end)
         for epoch, begin, end, why in listed
         if cause is None or why == cause
@@ -98,7 +98,7 @@ def ranges_of(listed: Iterable[Sequence[int]], cause: int | None = None) -> Rang
 
 # --- One board ----------------------------------------------------------------------------------------------------
 @dataclass(frozen=True)
-class Made:
+class SentNumbers:
     """What a board made, and what of it was withheld: cause -> numbers. Source.sequences() of one board."""
 
     numbers: Ranges
@@ -112,7 +112,7 @@ class Made:
 
 
 @dataclass(frozen=True)
-class Came:
+class ReceivedNumbers:
     """What a node expected of a board, and what of it never came. Node.sequences() of one board."""
 
     expected: Ranges
@@ -125,12 +125,12 @@ class Came:
 
     @property
     def seen(self) -> Ranges:
-        return without(self.expected, self.missing)
+        return difference(self.expected, self.missing)
 
-    def in_one_epoch(self) -> "Came":
+    def in_one_epoch(self) -> "ReceivedNumbers":
         """For a board whose numbers never begin anew, whatever the node took for a restart."""
-        expected = united(_stripped(self.expected))
-        return Came(expected, without(expected, united(_stripped(self.seen))), self.is_whole)
+        expected = union(_stripped(self.expected))
+        return ReceivedNumbers(expected, difference(expected, union(_stripped(self.seen))), self.is_whole)
 
 
 def _stripped(ranges: Ranges) -> Iterable[tuple[int, int]]:
@@ -154,25 +154,25 @@ class Matched:
         return size(self.causes.get(cause, ()))
 
 
-def matched(made: Made, came: Came, beside: Ranges = ()) -> Matched | None:
+def matched(made: SentNumbers, came: ReceivedNumbers, beside: Ranges = ()) -> Matched | None:
     """beside: numbers that may arrive but are not counted as made (mep's ends of burst). None where one of the
     lists is not whole."""
     if not (made.is_whole and came.is_whole):
         return None
-    seen = without(came.seen, beside)
-    absent = without(made.numbers, seen)
+    seen = difference(came.seen, beside)
+    absent = difference(made.numbers, seen)
     causes: dict[str, Ranges] = {}
     for cause in CAUSES:
-        causes[cause] = common(absent, made.withheld.get(cause, ()))
-        absent = without(absent, causes[cause])
-    unsent = united(one for cause in NEVER_SENT for one in made.withheld.get(cause, ()))
+        causes[cause] = intersection(absent, made.withheld.get(cause, ()))
+        absent = difference(absent, causes[cause])
+    unsent = union(one for cause in NEVER_SENT for one in made.withheld.get(cause, ()))
     return Matched(
-        size(made.numbers), size(common(made.numbers, seen)), causes, absent,
-        never_made=without(seen, made.numbers), never_sent=common(seen, unsent),
+        size(made.numbers), size(intersection(made.numbers, seen)), causes, absent,
+        never_made=difference(seen, made.numbers), never_sent=intersection(seen, unsent),
     )  # fmt: skip
 
 
-def ends_of_epochs(made: Made) -> Ranges:
+def ends_of_epochs(made: SentNumbers) -> Ranges:
     """The number after the last of each epoch: with mep that of its end of burst."""
     last: dict[int, int] = {}
     for _, end in made.numbers:

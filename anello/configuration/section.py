@@ -9,8 +9,8 @@ from pydantic import AfterValidator, BaseModel, ConfigDict
 
 
 @dataclass(frozen=True)
-class Own:
-    """What one chain has otherwise of a key that is declared for all: its default, its meaning; None: nothing."""
+class KeyOverride:
+    """A chain's own default or meaning of a key that all chains share; None: it has none of its own."""
 
     default: Any = None
     meaning: str | None = None
@@ -31,7 +31,7 @@ class Section(BaseModel):
         extra="forbid", strict=True, frozen=True, allow_inf_nan=False, validate_default=True,
         defer_build=True,  # most are parts of others, and never checked by themselves
     )  # fmt: skip
-    own: ClassVar[dict[str, Own]] = {}  # of keys of python_keys.py; the engine's have a table for each chain
+    own: ClassVar[dict[str, KeyOverride]] = {}  # of keys of python_keys.py; the engine's have a table for each chain
 
     @classmethod
     def __pydantic_init_subclass__(cls, **_: Any) -> None:

@@ -46,7 +46,7 @@ def control(
     keys: Annotated[Path | None, typer.Option(metavar="DIR", help="With --agents: the farm's keys, whole.")] = None,
 ) -> None:
     """The control room: leads runs, which go on without it; keeps history and alarms; serves the live page."""
-    from anello.control.desk import Desk, Options
+    from anello.control.control_server import ControlServer, Options
     from anello.control.states import State
     from anello.system.interruption import interruptible
 
@@ -56,7 +56,7 @@ def control(
         raise ConfigError("--agents", rule, str(agents), "anello exchange --make-keys DIR makes keys")
     options = Options(host, port, tls_cert, tls_key, front_ends, doctor, agents or "", keys)
     console = output.console()
-    with interruptible() as interrupted, Desk(directory, options) as desk:
+    with interruptible() as interrupted, ControlServer(directory, options) as desk:
         if config_file and desk.room.status().state in (State.OFFLINE, State.CONFIGURED):
             desk.room.configure(config_file, settings or [])
         for line in _greeting(desk, is_secret=console.is_terminal):

@@ -12,7 +12,7 @@ from http import HTTPStatus
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from anello.control.desk import whereabouts
+from anello.control.control_server import whereabouts
 from anello.control.states import State
 
 if TYPE_CHECKING:

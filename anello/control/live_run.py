@@ -7,7 +7,7 @@ from pathlib import Path
 
 from rich.console import Console
 
-from anello.control.desk import Desk, Options
+from anello.control.control_server import ControlServer, Options
 from anello.control.operator import NotDoneError
 from anello.control.process import CONSOLE
 from anello.control.states import State
@@ -21,7 +21,7 @@ LOOK_S = 0.2
 def run(config_file: Path, settings: Sequence[str], runs: Path, console: Console) -> int:
     """Starts the run, prints what it prints, and stays until Ctrl-C: further runs are started on the page. The first
     Ctrl-C stops a run that goes on, and waits for its end. Returns the last run's exit code."""
-    with interruptible() as interrupted, Desk(runs, Options()) as desk:
+    with interruptible() as interrupted, ControlServer(runs, Options()) as desk:
         desk.room.configure(config_file, settings)
         console.print(f"live page: {desk.address(is_secret=console.is_terminal)}", highlight=False, soft_wrap=True)
         try:
@@ -35,7 +35,7 @@ def run(config_file: Path, settings: Sequence[str], runs: Path, console: Console
         return desk.last_exit_code
 
 
-def _stay(desk: Desk, interrupted: Interruption, console: Console) -> None:
+def _stay(desk: ControlServer, interrupted: Interruption, console: Console) -> None:
     said = False
     while not interrupted.wait(LOOK_S):
         if not said and desk.room.status().state not in AT_WORK:
@@ -53,7 +53,7 @@ def _stay(desk: Desk, interrupted: Interruption, console: Console) -> None:
 class _Echo:
     """Prints what runs print, as it comes."""
 
-    def __init__(self, desk: Desk, console: Console) -> None:
+    def __init__(self, desk: ControlServer, console: Console) -> None:
         self._desk, self._console = desk, console
         self._end = threading.Event()
         self._thread = threading.Thread(target=self._follow, daemon=True, name="echo")

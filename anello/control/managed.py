@@ -18,7 +18,7 @@ from typing import Any
 
 from anello.account.notices import printable
 from anello.catalogue.entry import Entry
-from anello.run.lead import Lead
+from anello.run.run_control import RunControl
 from anello.system.interruption import Interruption
 
 SOCKET = "orders.sock"
@@ -37,7 +37,7 @@ def address_in(directory: Path) -> Iterator[str]:
         os.close(descriptor)
 
 
-class Managed(Lead):
+class Managed(RunControl):
     """Use as a context: the socket is there as long."""
 
     def __init__(self, directory: Path, entry: Entry | None = None) -> None:

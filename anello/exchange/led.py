@@ -13,7 +13,7 @@ from anello.exchange.local import POLL_S, LocalPlan, Nodes, rendezvous
 from anello.exchange.rendezvous.protocol import Pace, RunStep
 from anello.exchange.rendezvous.server import RendezvousServer
 from anello.exchange.running import check_size
-from anello.run.lead import Lead
+from anello.run.run_control import RunControl
 from anello.system.exit_codes import FAILED
 from anello.system.interruption import Interruption
 from anello.system.machines import HERE
@@ -40,7 +40,7 @@ def plan_of(
     return LocalPlan(config, here_too, n_nodes, directory, pace, elsewhere(config), keys, "a control room")
 
 
-def run(plan: LocalPlan, lead: Lead) -> int:
+def run(plan: LocalPlan, lead: RunControl) -> int:
     """The run's exit code. Raises ConfigError, OSError."""
     with lead.interruptible() as interrupted, rendezvous(plan, held=True) as server:
         lead.hear_of_deaths(server.tell_dead)
@@ -51,7 +51,7 @@ def run(plan: LocalPlan, lead: Lead) -> int:
 class _Led:
     """One run, from its nodes' start to their end."""
 
-    def __init__(self, lead: Lead, server: RendezvousServer, nodes: Nodes, interrupted: Interruption) -> None:
+    def __init__(self, lead: RunControl, server: RendezvousServer, nodes: Nodes, interrupted: Interruption) -> None:
         self._lead, self._server, self._nodes, self._interrupted = lead, server, nodes, interrupted
         self._state = ""
         lead.know(rendezvous=server.port)

@@ -4,7 +4,7 @@
 from collections.abc import Callable, Iterator, Mapping
 from typing import Any
 
-from anello.account.identity import CAUSES, ORDERED, Came, Made, Matched, matched, size
+from anello.account.identity import CAUSES, ORDERED, Matched, ReceivedNumbers, SentNumbers, matched, size
 from anello.account.ledger import Counters, Ledger, Loss, Part, Reader, Row, sent_row, total
 from anello.account.verdict import Flaw, Word, source_flaws
 
@@ -50,7 +50,9 @@ def build_ledger(
 
 def _match(made: Mapping[str, Any] | None, came: Mapping[str, Any] | None) -> Matched | None:
     """A board's numbers never begin anew, whatever the node took for a restart."""
-    return None if made is None or came is None else matched(Made.of(made), Came.of(came).in_one_epoch())
+    return (
+        None if made is None or came is None else matched(SentNumbers.of(made), ReceivedNumbers.of(came).in_one_epoch())
+    )
 
 
 def _parts(match: Matched) -> list[Part]:

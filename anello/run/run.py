@@ -24,8 +24,8 @@ from anello.errors import ConfigError, EngineMissingError
 from anello.run import display
 from anello.run.chain import Chain, ChainNode, Keeper, RunEnd
 from anello.run.chain_of import chain_of
-from anello.run.lead import Lead
 from anello.run.placement import Placement, placed
+from anello.run.run_control import RunControl
 from anello.run.silence import SilenceWatch
 from anello.run.source_process import SourceProcess
 from anello.system.cpu import CpuTime
@@ -56,16 +56,16 @@ class NotStartedError(RuntimeError):
         self.exit_code = exit_code
 
 
-def _wait_for_the_word(lead: Lead, interrupted: Interruption) -> None:
+def _wait_for_the_word(lead: RunControl, interrupted: Interruption) -> None:
     if not lead.may_start():
         raise NotStartedError
     if interrupted.is_set():
         raise NotStartedError(INTERRUPTED)
 
 
-def run(plan: Plan, console: Console, lead: Lead | None = None, notices: Notices | None = None) -> Record:
+def run(plan: Plan, console: Console, lead: RunControl | None = None, notices: Notices | None = None) -> Record:
     """Node and front ends on this machine. Raises ConfigError, OSError, SourceFailedError, NotStartedError."""
-    lead, notices = lead or Lead(), notices or Notices(display.teller(console))
+    lead, notices = lead or RunControl(), notices or Notices(display.teller(console))
     entry = lead.entry or Entry.none(plan.config, plan.directory)
     notices.listeners.append(entry.hear)
     with lead.showing_failure(), placed(plan.config) as (config, placement):
@@ -77,7 +77,7 @@ def _tell_before(config: FrontEndsConfig, placement: Placement, notices: Notices
     notices.tell_all(filter(None, (*config.remarks, placement.words)), "info")
 
 
-def _run(plan: Plan, entry: Entry, console: Console, lead: Lead, notices: Notices) -> Record:
+def _run(plan: Plan, entry: Entry, console: Console, lead: RunControl, notices: Notices) -> Record:
     chain, config = chain_of(plan.config), plan.config
     node = lead.node = chain.make_node(plan.directory, entry.origin)
     tell_beside(plan.directory, config.raw_files, entry.origin)
@@ -121,10 +121,14 @@ def _run(plan: Plan, entry: Entry, console: Console, lead: Lead, notices: Notice
 
 
 def run_node(
-    config: FrontEndsConfig, directory: Path, console: Console, lead: Lead | None = None, notices: Notices | None = None
+    config: FrontEndsConfig,
+    directory: Path,
+    console: Console,
+    lead: RunControl | None = None,
+    notices: Notices | None = None,
 ) -> Record:
     """The node alone: front ends elsewhere send to its ports. Raises ConfigError, OSError, NotStartedError."""
-    lead = lead or Lead()
+    lead = lead or RunControl()
     entry = lead.entry or Entry.none(config, directory)
     with lead.showing_failure(), placed(config) as (with_cores, placement):
         told = notices or Notices(display.teller(console))
@@ -133,7 +137,7 @@ def run_node(
 
 
 def _run_node(
-    config: FrontEndsConfig, directory: Path, console: Console, *, placement: Placement, entry: Entry, lead: Lead,
+    config: FrontEndsConfig, directory: Path, console: Console, *, placement: Placement, entry: Entry, lead: RunControl,
     notices: Notices,
 ) -> Record:  # fmt: skip
     chain = chain_of(config)

@@ -32,7 +32,7 @@ from trials import table
 from anello.catalogue.catalogue import Catalogue, of_runs_in
 from anello.control.access.tokens import Tokens
 from anello.control.client import Client
-from anello.control.desk import whereabouts
+from anello.control.control_server import whereabouts
 from anello.control.states import State
 
 CONFIG = str(ROOT / "detectors/rich/na62-rich.toml")

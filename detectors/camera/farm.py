@@ -5,7 +5,7 @@ from collections.abc import Iterator, Sequence
 from typing import ClassVar
 
 from anello.account.ledger import Counters, Row
-from anello.exchange.account.detector_part import DetectorPart, Gone
+from anello.exchange.account.detector_part import DetectorPart, ExchangeLosses
 
 from .account.ledger import farm_node_rows, farm_rows
 from .account.losses import losses, node_losses
@@ -24,7 +24,7 @@ class CameraPart(DetectorPart):
     def rows_of_node_at_end(self, counters: Counters) -> Iterator[Row]:
         return farm_node_rows(counters)
 
-    def rows_of_farm(self, nodes: Sequence[Counters], gone: Gone) -> Iterator[Row]:
+    def rows_of_farm(self, nodes: Sequence[Counters], gone: ExchangeLosses) -> Iterator[Row]:
         if not gone.nodes:
             yield from farm_rows(nodes, mfps_lost=gone.mfps_by_cause)
 

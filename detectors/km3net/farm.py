@@ -6,7 +6,7 @@ from typing import ClassVar
 
 from anello.account.ledger import Counters, Row
 from anello.account.verdict import Flaw
-from anello.exchange.account.detector_part import DetectorPart, Gone
+from anello.exchange.account.detector_part import DetectorPart, ExchangeLosses
 
 from .account.ledger import COSTS_NOTHING, builder_rows, farm_rows, losses, node_flaws, readout_rows
 
@@ -29,7 +29,7 @@ class Km3netPart(DetectorPart):
         if "slice_unpack" in counters:
             yield from builder_rows(counters)
 
-    def rows_of_farm(self, nodes: Sequence[Counters], gone: Gone) -> Iterator[Row]:
+    def rows_of_farm(self, nodes: Sequence[Counters], gone: ExchangeLosses) -> Iterator[Row]:
         if not gone.nodes:
             yield from farm_rows(nodes, mfps_lost=gone.mfps_by_cause)
 

@@ -19,7 +19,7 @@ if TYPE_CHECKING:  # the node's and the report's, which the front ends' process 
     from anello.account.record import CounterDict
     from anello.account.verdict import Flaw
     from anello.rich.analysis.events_csv import HitEvents
-    from anello.rich.report.keeper import Keeper
+    from anello.rich.report.event_sampler import EventSampler
 
     from .account.record import RichRecord
     from .report.progress import RichMeter
@@ -66,10 +66,10 @@ class RichChain(Chain):
             source.prepare()
         return source
 
-    def keeper(self) -> Keeper:
-        from anello.rich.report.keeper import Keeper
+    def keeper(self) -> EventSampler:
+        from anello.rich.report.event_sampler import EventSampler
 
-        return Keeper(self._config.run.n_report_events)
+        return EventSampler(self._config.run.n_report_events)
 
     def meter(self) -> RichMeter:
         from .report.progress import RichMeter

@@ -6,7 +6,7 @@ from typing import ClassVar
 
 from anello.account.ledger import Counters, Reader, Row
 from anello.account.verdict import Flaw, publish_flaws
-from anello.exchange.account.detector_part import DetectorPart, Gone
+from anello.exchange.account.detector_part import DetectorPart, ExchangeLosses
 
 from .account.board_ledger import DISOWNED, SAME_TIME
 from .account.ledger import board_rows, decision_rows
@@ -55,7 +55,7 @@ class RichPart(DetectorPart):
         less = less_effort(counters, most_degraded_share)
         return [*publish_flaws(counters, PUBLISHER), *trigger_flaws(counters), *less]
 
-    def rows_of_farm(self, nodes: Sequence[Counters], gone: Gone) -> Iterator[Row]:
+    def rows_of_farm(self, nodes: Sequence[Counters], gone: ExchangeLosses) -> Iterator[Row]:
         return farm_rows(nodes, gone.nodes or gone.mfps)
 
 

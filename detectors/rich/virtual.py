@@ -3,7 +3,7 @@
 
 from dataclasses import replace
 
-from anello.account.identity import Came, size
+from anello.account.identity import ReceivedNumbers, size
 from anello.account.ledger import Counters, Ledger, Reader, Row
 from anello.virtual_farm.books import Numbers, VirtualChain
 
@@ -27,11 +27,11 @@ def settings(config: RichConfig) -> list[str]:
 def ledger(node: Counters, source: Counters, made: Numbers, came: Numbers) -> Ledger:
     """With a row for each board that holds its counter of numbers that did not come against their list."""
     ledger = build_ledger(node, source, sequences=Sequences(made, came))
-    boards = (_missing(Reader(node), board, Came.of(log)) for board, log in came.items())
+    boards = (_missing(Reader(node), board, ReceivedNumbers.of(log)) for board, log in came.items())
     return replace(ledger, boards=(*ledger.boards, *boards))
 
 
-def _missing(node: Reader, board: int, came: Came) -> Row:
+def _missing(node: Reader, board: int, came: ReceivedNumbers) -> Row:
     lost = node(f"receive.board{board}", "lost_sequences")
     return node.row("packets", f"board {board}: passed over", lost, [("by number", size(came.missing))])
 

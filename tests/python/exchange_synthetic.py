@@ -12,7 +12,7 @@ from anello.account.notices import Notice
 from anello.account.record import CounterDict
 from anello.configuration.load import load
 from anello.exchange.account.node_record import NodeRecord, Sample
-from anello.exchange.account.numbers import Account, Came, Sent, Told
+from anello.exchange.account.numbers import Account, ReceivedAccount, ReportedAccount, SentAccount
 from anello.exchange.account.record import ExchangeRecord, together
 from anello.exchange.configuration.config import ExchangeConfig
 from anello.exchange.rendezvous.group import Hello
@@ -160,10 +160,10 @@ def counters_of(rank: int, n_nodes: int) -> CounterDict:
 def account_of(rank: int, n_nodes: int) -> Account:
     """What counters_of() says, by identity."""
     ranks = range(n_nodes)
-    told = tuple(Told(one, 1000 + one, N_MEPS, 0, False, frozenset()) for one in ranks)
+    told = tuple(ReportedAccount(one, 1000 + one, N_MEPS, 0, False, frozenset()) for one in ranks)
     return Account(
-        life=1000 + rank, sent_to={one: Sent(N_MEPS, True) for one in ranks},
-        come_from={one: Came(N_MEPS, N_MEPS, 0, True) for one in ranks},
+        life=1000 + rank, sent_to={one: SentAccount(N_MEPS, True) for one in ranks},
+        come_from={one: ReceivedAccount(N_MEPS, N_MEPS, 0, True) for one in ranks},
         handed_on={n_nodes * (N_MEPS - 1) + rank: 0}, builders=told if rank == 0 else (),
     )  # fmt: skip
 

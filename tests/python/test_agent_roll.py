@@ -8,8 +8,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from anello.control.agent.agent_list import AgentList
 from anello.control.agent.messages import FROM_AGENTS, AgentHello, NodeOrder, NodeTold, nodes_of, pages_of, told
-from anello.control.agent.roll import Roll
 from anello.exchange.rendezvous.messages import Message, Outgoing
 from anello.exchange.rendezvous.protocol import Pace
 
@@ -23,8 +23,8 @@ def hello(name: str = "rack1", **other: Any) -> Message:
     return AgentHello(**({"name": name, "host": "h", "version": VERSION, "process": 7} | other)).message()
 
 
-def roll() -> Roll:
-    return Roll(VERSION, PACE, 0.0)
+def roll() -> AgentList:
+    return AgentList(VERSION, PACE, 0.0)
 
 
 def only(answers: list[Outgoing]) -> Message:

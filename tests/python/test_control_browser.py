@@ -12,7 +12,7 @@ from fake_control import RICH, FakeMemory, FakeOperator, FakePages
 from fake_farm import FakeFarm, FarmPages
 
 from anello.control.access.tokens import Tokens
-from anello.control.sight import Sight
+from anello.control.run_sampler import RunSampler
 from anello.control.states import State
 from anello.control.web.app import create_app
 from anello.control.web.serve import Server
@@ -46,7 +46,7 @@ class Scene:
 
     def __init__(self, operator: FakeOperator, directory: Path, pages: FakePages) -> None:
         self.operator, self.memory, self.pages = operator, FakeMemory(directory), pages
-        sight = Sight(self.operator.status, copy=self.pages.copy, clock=self.pages.clock)
+        sight = RunSampler(self.operator.status, copy=self.pages.copy, clock=self.pages.clock)
         self.server = Server(create_app(self.operator, self.memory, sight, TOKENS), port=0)
 
     def address(self, path: str = "/", token: str = TOKENS.operator) -> str:

@@ -12,7 +12,7 @@ from schemathesis.checks import not_a_server_error
 from schemathesis.specs.openapi.checks import response_schema_conformance, status_code_conformance
 
 from anello.control.access.tokens import Tokens
-from anello.control.sight import Sight
+from anello.control.run_sampler import RunSampler
 from anello.control.states import State
 from anello.control.web.app import create_app
 
@@ -22,7 +22,7 @@ HEADERS = {"authorization": f"Bearer {TOKENS.operator}", "host": "localhost"}
 
 def application() -> object:
     operator, pages = FakeOperator(State.RUNNING), FakePages()
-    sight = Sight(operator.status, copy=pages.copy, clock=pages.clock)
+    sight = RunSampler(operator.status, copy=pages.copy, clock=pages.clock)
     sight.look()
     return create_app(operator, FakeMemory(Path("/nonexistent")), sight, TOKENS)
 

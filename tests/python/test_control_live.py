@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 
 from anello.control.operator import Status
-from anello.control.sight import Look, Sight
+from anello.control.run_sampler import RunSample, RunSampler
 from anello.control.states import State
 from anello.control.web import messages
 
@@ -36,7 +36,7 @@ class Watched:
         self._log = (directory.parent / "log").open("w")
         self.process = subprocess.Popen(arguments, stdout=self._log, stderr=subprocess.STDOUT, cwd=ROOT)
         self._config, self._settings = config, settings
-        self.sight = Sight(self.status)
+        self.sight = RunSampler(self.status)
 
     def status(self) -> Status:
         source = [path.name for path in Path("/dev/shm").glob("anello.source.*") if self._is_child(path)]
@@ -50,7 +50,7 @@ class Watched:
             return False
         return int(words[1]) == self.process.pid
 
-    def until(self, holds: Any) -> Look:
+    def until(self, holds: Any) -> RunSample:
         end = time.monotonic() + PATIENCE_S
         while not holds(look := self.sight.look()):
             assert self.process.poll() is None, (Path(self._log.name)).read_text()

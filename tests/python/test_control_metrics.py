@@ -22,7 +22,7 @@ from fastapi.testclient import TestClient
 from prometheus_client.parser import text_string_to_metric_families
 
 from anello.control.access.tokens import Tokens
-from anello.control.sight import Sight
+from anello.control.run_sampler import RunSampler
 from anello.control.states import State
 from anello.control.web.app import create_app
 from anello.control.web.metrics import buckets
@@ -51,7 +51,7 @@ def text_of_farm() -> str:
 
 
 def text_of(operator: FakeOperator, pages: FakePages) -> str:
-    sight = Sight(operator.status, copy=pages.copy, clock=pages.clock)
+    sight = RunSampler(operator.status, copy=pages.copy, clock=pages.clock)
     app = create_app(operator, FakeMemory(), sight, TOKENS)
     for _ in range(3):
         pages.advance(0.5)
@@ -177,7 +177,7 @@ def prometheus(tmp_path: Path) -> Iterator[httpx.Client]:
 
 
 def serve(folder: Path, operator: FakeOperator, pages: FakePages) -> Server:
-    sight = Sight(operator.status, copy=pages.copy, clock=pages.clock)
+    sight = RunSampler(operator.status, copy=pages.copy, clock=pages.clock)
     return Server(create_app(operator, FakeMemory(folder), sight, TOKENS), port=0).start()
 
 

@@ -12,7 +12,7 @@ from fastapi.testclient import TestClient
 from anello.catalogue.catalogue import Catalogue, of_runs_in
 from anello.catalogue.end import End, Leg, Loss, RunState
 from anello.control.access.tokens import Tokens
-from anello.control.sight import Sight
+from anello.control.run_sampler import RunSampler
 from anello.control.web.app import create_app
 from anello.control.web.remembered import Remembered
 
@@ -37,7 +37,7 @@ def catalogue(tmp_path: Path) -> Iterator[Catalogue]:
 @pytest.fixture
 def http(catalogue: Catalogue) -> TestClient:
     operator = FakeOperator()
-    app = create_app(operator, Remembered(catalogue), Sight(operator.status), TOKENS)
+    app = create_app(operator, Remembered(catalogue), RunSampler(operator.status), TOKENS)
     return TestClient(app, base_url="http://localhost", headers={"authorization": f"Bearer {TOKENS.operator}"})
 
 

@@ -8,13 +8,13 @@ import pytest
 from fake_control import FakeOperator, FakePages
 
 from anello.configuration.alarm_figures import FIGURES
-from anello.control.sight import Sight
+from anello.control.run_sampler import RunSampler
 from anello.control.states import State
 
 
 def figures_after(state: State, *, seconds: float) -> dict[str, float]:
     operator, pages = FakeOperator(State.RUNNING), FakePages()
-    sight = Sight(operator.status, copy=pages.copy, clock=pages.clock)
+    sight = RunSampler(operator.status, copy=pages.copy, clock=pages.clock)
     assert sight.look().figures == {}, "there is no rate at the first look"
     pages.advance(seconds)
     operator.state = state

@@ -17,7 +17,7 @@ from anello.control.access import access
 from anello.control.access.tokens import Tokens
 from anello.control.client import Client
 from anello.control.managed import Managed
-from anello.control.sight import Sight
+from anello.control.run_sampler import RunSampler
 from anello.control.states import State
 from anello.control.web import serve
 from anello.control.web.app import create_app
@@ -30,7 +30,7 @@ PATIENCE_S = 60
 
 @pytest.fixture
 def server(tmp_path: Path) -> Iterator[Server]:
-    sight = Sight(FakeOperator(State.OFFLINE).status, copy=FakePages().copy)
+    sight = RunSampler(FakeOperator(State.OFFLINE).status, copy=FakePages().copy)
     found = Server(create_app(FakeOperator(State.OFFLINE), FakeMemory(tmp_path), sight, TOKENS), port=0).start()
     yield found
     found.stop()

@@ -16,7 +16,7 @@ from anello.configuration.load import load
 from anello.control.access.access import MAX_BODY_BYTES
 from anello.control.access.tickets import Tickets
 from anello.control.access.tokens import FILE, Role, Tokens
-from anello.control.sight import Sight, pause_s
+from anello.control.run_sampler import RunSampler, pause_s
 from anello.control.states import State
 from anello.control.web.app import create_app
 from anello.control.web.serve import Server, Tls
@@ -34,7 +34,7 @@ class Room:
 
     def __init__(self, state: State, directory: Path) -> None:
         self.operator, self.pages, self.memory = FakeOperator(state), FakePages(), FakeMemory(directory)
-        self.sight = Sight(self.operator.status, copy=self.pages.copy, clock=self.pages.clock)
+        self.sight = RunSampler(self.operator.status, copy=self.pages.copy, clock=self.pages.clock)
         self.app: FastAPI = create_app(self.operator, self.memory, self.sight, TOKENS)
         self.http = TestClient(self.app, base_url=BASE, headers=OPERATOR)  # not entered: nothing looks by itself
 
@@ -328,7 +328,7 @@ def test_a_page_that_is_gone_is_no_error(running: Room) -> None:
     def gone(name: str) -> Any:
         raise FileNotFoundError(name)
 
-    sight = Sight(running.operator.status, copy=gone, clock=running.pages.clock)
+    sight = RunSampler(running.operator.status, copy=gone, clock=running.pages.clock)
     assert sight.look().node is None
 
 
@@ -422,7 +422,7 @@ def test_looks_that_take_long_are_taken_less_often(cost_s: float, pause: float) 
 def test_five_pages_cost_one_look(running: Room) -> None:
     looks = []
     copy = running.pages.copy
-    sight = Sight(
+    sight = RunSampler(
         running.operator.status, copy=lambda name: (looks.append(name), copy(name))[1], clock=running.pages.clock
     )
     room = Room.__new__(Room)

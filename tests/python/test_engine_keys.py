@@ -20,7 +20,7 @@ from anello import _engine, registry, simulate
 from anello.configuration.base import Config, fields_by_key, section_of
 from anello.configuration.keys import config_of, known_keys
 from anello.configuration.load import load
-from anello.configuration.section import Own, Section
+from anello.configuration.section import KeyOverride, Section
 from anello.errors import ConfigError
 from anello.packet_chain.config import PacketConfig
 from anello.rich import find_rings
@@ -217,7 +217,7 @@ def test_what_a_chain_has_otherwise_is_checked_as_all_else() -> None:
         share: float = Field(default=0.5, ge=0, le=1, description="A share.")
 
     class Mine(Base):
-        own = {"share": Own(0.25, "My share.")}  # noqa: RUF012
+        own = {"share": KeyOverride(0.25, "My share.")}  # noqa: RUF012
 
     class Below(Mine):
         pass

@@ -8,7 +8,7 @@ import pytest
 
 from anello.account.verdict import Word
 from anello.exchange.account.causes import Cause, flaws, of_exchange, of_nodes
-from anello.exchange.account.numbers import Came
+from anello.exchange.account.numbers import ReceivedAccount
 from anello.exchange.account.record import ExchangeRecord
 from anello.exchange.report.summary import results
 
@@ -86,7 +86,7 @@ def test_what_a_network_loses_is_ordered_where_faults_are(on_purpose: bool) -> N
     record = record_with("faults", "fabric.transport=udp", lost=5 if on_purpose else 0, duplicated=0)
     account = record.nodes[1].account
     n = synthetic.N_MEPS
-    account = replace(account, come_from={**account.come_from, 0: Came(n - 2, n - 2, 0, True)})
+    account = replace(account, come_from={**account.come_from, 0: ReceivedAccount(n - 2, n - 2, 0, True)})
     record = replace(record, nodes=(record.nodes[0], replace(record.nodes[1], account=account)))
     record.nodes[1].counters["builder"]["mfps_received"] -= 2
     assert of_exchange(record) == [Cause("parts lost on the way", 2, ordered=on_purpose)]

@@ -16,8 +16,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 from stalls import PATIENCE_MS
 
-from anello.exchange.rendezvous import gate
-from anello.exchange.rendezvous.gate import MAX_MESSAGE_BYTES, MAX_STRANGERS, MAX_STRANGERS_MESSAGE_BYTES
+from anello.exchange.rendezvous import connection_guard
+from anello.exchange.rendezvous.connection_guard import MAX_MESSAGE_BYTES, MAX_STRANGERS, MAX_STRANGERS_MESSAGE_BYTES
 from anello.exchange.rendezvous.member import RendezvousGroup
 from anello.exchange.rendezvous.protocol import Pace
 from anello.exchange.rendezvous.server import RendezvousServer
@@ -181,7 +181,7 @@ def test_a_node_may_say_more_than_a_stranger(door: Door) -> None:
 
 def test_all_unfinished_messages_together_are_bounded(monkeypatch: pytest.MonkeyPatch) -> None:
     """Of nodes too: who has most under way goes."""
-    monkeypatch.setattr(gate, "MAX_UNFINISHED_BYTES", MAX_MESSAGE_BYTES - 1)
+    monkeypatch.setattr(connection_guard, "MAX_UNFINISHED_BYTES", MAX_MESSAGE_BYTES - 1)
     with ExitStack() as stack:
         door = Door(stack)
         monkeypatch.setattr(door.server._gate, "_is_node", lambda identity: identity in (b"one", b"two"))

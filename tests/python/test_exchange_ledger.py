@@ -9,7 +9,7 @@ import pytest
 from anello.account.ledger import Ledger
 from anello.account.record import CounterDict
 from anello.exchange.account.ledger import NodeCounters, Reconciled, build_exchange_ledger, reconciled
-from anello.exchange.account.numbers import Account, Came, Sent, Told, short_life
+from anello.exchange.account.numbers import Account, ReceivedAccount, ReportedAccount, SentAccount, short_life
 
 N = 3
 
@@ -125,12 +125,14 @@ def kill_last(farm: list[CounterDict], n_before: int = 100) -> dict[int, Account
     accounts = {}
     for rank in range(2):
         whole = synthetic.account_of(rank, N)
-        broken = {2: Sent(synthetic.N_MEPS - 10, False)}, {2: Came(n_before, n_before, 0, False)}
+        broken = {2: SentAccount(synthetic.N_MEPS - 10, False)}, {2: ReceivedAccount(n_before, n_before, 0, False)}
         accounts[rank] = replace(
             whole, sent_to={**whole.sent_to, **broken[0]}, come_from={**whole.come_from, **broken[1]}
         )
-    others = [Told(rank, 1000 + rank, n_before, synthetic.N_MEPS - n_before, False, frozenset()) for rank in (0, 1)]
-    accounts[0] = replace(accounts[0], builders=(*others, Told(2, 1002, n_told, 0, True, LOST)))
+    others = [
+        ReportedAccount(rank, 1000 + rank, n_before, synthetic.N_MEPS - n_before, False, frozenset()) for rank in (0, 1)
+    ]
+    accounts[0] = replace(accounts[0], builders=(*others, ReportedAccount(2, 1002, n_told, 0, True, LOST)))
     return accounts
 
 
@@ -229,7 +231,7 @@ def test_what_a_lossy_network_loses_is_known_by_its_numbers(farm: list[CounterDi
         assert parts_of(ledger, row)["unexplained"] == 7
     add(farm[1], "builder", mfps_never_came=5)
     accounts = {rank: synthetic.account_of(rank, N) for rank in range(N)}
-    come = Came(synthetic.N_MEPS - 2, synthetic.N_MEPS - 7, 5, True)  # the last two are missing
+    come = ReceivedAccount(synthetic.N_MEPS - 2, synthetic.N_MEPS - 7, 5, True)  # the last two are missing
     accounts[1] = replace(accounts[1], come_from={**accounts[1].come_from, 0: come})
     assert not ledger_of(farm, may_lose=False, accounts=accounts).balanced
     ledger = ledger_of(farm, may_lose=True, accounts=accounts)
@@ -244,9 +246,9 @@ def end_in_flight(farm: list[CounterDict], n_in_flight: int, n_never_came: int) 
     add(farm[0], "readout", mfps_sent=-n_in_flight, mfps_in_flight_at_end=n_in_flight)
     add(farm[1], "builder", mfps_received=-n_never_came)
     accounts = {rank: synthetic.account_of(rank, N) for rank in range(N)}
-    sent = {**accounts[0].sent_to, 1: Sent(synthetic.N_MEPS, True, n_in_flight)}
+    sent = {**accounts[0].sent_to, 1: SentAccount(synthetic.N_MEPS, True, n_in_flight)}
     newest = synthetic.N_MEPS - n_never_came
-    come = {**accounts[1].come_from, 0: Came(newest, newest, 0, True)}
+    come = {**accounts[1].come_from, 0: ReceivedAccount(newest, newest, 0, True)}
     accounts[0] = replace(accounts[0], sent_to=sent)
     accounts[1] = replace(accounts[1], come_from=come)
     return accounts
@@ -295,10 +297,10 @@ def test_a_connection_that_only_one_side_wrote_off_is_matched_by_its_numbers(far
     accounts = {rank: synthetic.account_of(rank, N) for rank in range(N)}
     if who == "sender":
         add(farm[0], "readout", sent_to_dead_builder=n)
-        accounts[0] = replace(accounts[0], sent_to={**accounts[0].sent_to, 1: Sent(n, False)})
+        accounts[0] = replace(accounts[0], sent_to={**accounts[0].sent_to, 1: SentAccount(n, False)})
     else:
         add(farm[1], "builder", taken_from_dead_readout=n)
-        accounts[1] = replace(accounts[1], come_from={**accounts[1].come_from, 0: Came(n, n, 0, False)})
+        accounts[1] = replace(accounts[1], come_from={**accounts[1].come_from, 0: ReceivedAccount(n, n, 0, False)})
     ledger = ledger_of(farm, accounts=accounts, may_lose=True)
     assert ledger.problems == []
     assert "unexplained" not in parts_of(ledger, "sent over connections that broke or were left")
@@ -313,7 +315,7 @@ def test_what_went_to_and_came_of_a_node_that_died_at_the_very_end_is_taken_out(
     row = parts_of(ledger, "sent to nodes that lived to the end")
     assert "unexplained" not in row
     assert row["received"] == 2 * N * synthetic.N_MEPS
-    accounts[1] = replace(accounts[1], come_from={**accounts[1].come_from, 2: Came(3, 3, 0, True)})
+    accounts[1] = replace(accounts[1], come_from={**accounts[1].come_from, 2: ReceivedAccount(3, 3, 0, True)})
     ledger = ledger_of(farm[:2], {2: "killed by signal 9"}, accounts=accounts)
     assert "unexplained" in parts_of(ledger, "sent to nodes that lived to the end")
 
@@ -322,10 +324,10 @@ def test_numbers_of_a_process_that_died_are_not_compared_with_its_successor(farm
     """Node 1 came again; node 2 has heard of it, and has only its former life's numbers."""
     accounts = {rank: synthetic.account_of(rank, N) for rank in range(N)}
     former, own = short_life(1), short_life(accounts[1].life)
-    accounts[1] = replace(accounts[1], sent_to={2: Sent(1, False)}, come_from={})
+    accounts[1] = replace(accounts[1], sent_to={2: SentAccount(1, False)}, come_from={})
     row = "sent over connections that broke or were left"
     for life, compared in ((former, False), (own, True), (0, True)):
-        come = {**accounts[2].come_from, 1: Came(11, 11, 0, False, life)}
+        come = {**accounts[2].come_from, 1: ReceivedAccount(11, 11, 0, False, life)}
         accounts[2] = replace(accounts[2], come_from=come)
         rows = {one.name: one for one in ledger_of(farm, accounts=accounts).all_rows}
         assert (row in rows) == compared
@@ -373,8 +375,12 @@ def test_what_came_twice_counts_once(farm: list[CounterDict]) -> None:
 def test_connections_that_broke_are_matched_where_both_sides_tell(farm: list[CounterDict]) -> None:
     """The manager is killed: all others leave, and nobody is left to say more."""
     accounts = {rank: synthetic.account_of(rank, N) for rank in (1, 2)}
-    accounts[1] = replace(accounts[1], sent_to={2: Sent(50, False)}, come_from={2: Came(60, 60, 0, False)})
-    accounts[2] = replace(accounts[2], sent_to={1: Sent(60, True)}, come_from={1: Came(48, 47, 1, False)})
+    accounts[1] = replace(
+        accounts[1], sent_to={2: SentAccount(50, False)}, come_from={2: ReceivedAccount(60, 60, 0, False)}
+    )
+    accounts[2] = replace(
+        accounts[2], sent_to={1: SentAccount(60, True)}, come_from={1: ReceivedAccount(48, 47, 1, False)}
+    )
     row = "sent over connections that broke or were left"
     absent = {0: "killed by signal 9"}
     ledger = ledger_of(farm, absent, left=(1, 2), accounts=accounts, may_lose=True)

@@ -12,13 +12,13 @@ from anello.configuration.load import load
 from anello.configuration.origin import node_page
 from anello.counters.pages import look_at
 from anello.registry import detectors
-from anello.run.lead import Lead
 from anello.run.run import NotStartedError, run_node
+from anello.run.run_control import RunControl
 
 pytest.importorskip("anello._engine", reason="the compiled engine is not built")
 
 
-class Broken(Lead):
+class Broken(RunControl):
     """Raises instead of letting the run begin."""
 
     def __init__(self, error: Exception) -> None:

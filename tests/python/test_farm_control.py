@@ -16,8 +16,8 @@ from stalls import PATIENCE_MS
 from anello.catalogue.catalogue import Catalogue, of_runs_in
 from anello.control.agent.agents import Agents
 from anello.control.operator import NotDoneError
-from anello.control.room import Room
-from anello.control.sight import Sight
+from anello.control.run_controller import RunController
+from anello.control.run_sampler import RunSampler
 from anello.control.states import State
 from anello.counters.farm_copy import Member
 from anello.counters.live import LIVE, SILENT
@@ -42,13 +42,13 @@ class Farm:
         self._endpoint = "tcp://127.0.0.1:0"
         self.opened = ExitStack()
 
-    def open(self) -> Room:
+    def open(self) -> RunController:
         """The control room, at the same address as before."""
         self.opened = ExitStack()
         if (self.folder / "keys").exists():
             self.agents = self.opened.enter_context(Agents(self._endpoint, self.folder / "keys"))
             self._endpoint = self.agents.endpoint
-        self.room = Room(self.runs, elsewhere=self.agents, ended=self._ended)
+        self.room = RunController(self.runs, elsewhere=self.agents, ended=self._ended)
         self.opened.callback(self.room.close)
         return self.room
 
@@ -67,7 +67,7 @@ class Farm:
             process.kill()
             process.wait()
         self.room.close()
-        last = Room(self.runs)
+        last = RunController(self.runs)
         if last.status().state in (State.READY, State.RUNNING, State.DRAINING):
             last.abort()
         last.close()
@@ -99,7 +99,7 @@ def wait(condition: Callable[[], object]) -> None:
         time.sleep(0.01)
 
 
-def members(room: Room) -> dict[int, Member]:
+def members(room: RunController) -> dict[int, Member]:
     return {member.rank: member for member in room.status().members}
 
 
@@ -119,7 +119,7 @@ def page_of(agents: Agents, member: Member) -> PageCopy:
     return agents.copy_of(member.page)
 
 
-def is_in(room: Room, state: State) -> Callable[[], bool]:
+def is_in(room: RunController, state: State) -> Callable[[], bool]:
     return lambda: room.status().state is state
 
 
@@ -160,7 +160,7 @@ def test_a_run_goes_on_without_a_node_that_dies(farm: Farm) -> None:
     room.configure(EXCHANGE, [*SMALL, 'farm.nodes=["here", "here", "here"]'])
     room.arm()
     room.start()
-    sight = Sight(room.status)
+    sight = RunSampler(room.status)
     wait(lambda: sight.look().rates.get("built_hz", 0) > 0)
     assert [one.state for one in sight.last.members] == [LIVE] * 3
     os.kill(process_of(members(room)[2]), signal.SIGKILL)

@@ -11,7 +11,7 @@ from fake_farm import EXCHANGE, N_NODES, FakeFarm, FarmPages
 
 from anello.account.verdict import as_it_stands
 from anello.configuration.load import load
-from anello.control.sight import Look, Sight
+from anello.control.run_sampler import RunSample, RunSampler
 from anello.control.web import messages
 from anello.counters.farm_copy import Member, Seen, of_nodes, state_of, together
 from anello.counters.page_copy import PageCopy
@@ -23,7 +23,7 @@ class Watched:
 
     def __init__(self) -> None:
         self.farm, self.pages = FakeFarm(), FarmPages()
-        self.sight = Sight(self.farm.status, copy=self.copy, clock=self.pages.clock)
+        self.sight = RunSampler(self.farm.status, copy=self.copy, clock=self.pages.clock)
         self.without: set[str] = set()  # pages that are not there
 
     def copy(self, name: str) -> PageCopy:
@@ -31,7 +31,7 @@ class Watched:
             raise FileNotFoundError(name)
         return self.pages.copy(name)
 
-    def look(self, n: int = 1) -> Look:
+    def look(self, n: int = 1) -> RunSample:
         for _ in range(n):
             self.pages.advance(0.5)
             look = self.sight.look()

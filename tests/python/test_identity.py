@@ -9,16 +9,16 @@ import pytest
 from anello.account.identity import (
     CAUSES,
     EPOCH_SHIFT,
-    Came,
-    Made,
     Ranges,
-    common,
+    ReceivedNumbers,
+    SentNumbers,
+    difference,
     ends_of_epochs,
     in_words,
+    intersection,
     matched,
     size,
-    united,
-    without,
+    union,
 )
 
 
@@ -27,17 +27,17 @@ def numbers(ranges: Ranges) -> set[int]:
 
 
 def some_ranges(rng: random.Random) -> Ranges:
-    return united((begin, begin + rng.randrange(6)) for begin in (rng.randrange(60) for _ in range(rng.randrange(9))))
+    return union((begin, begin + rng.randrange(6)) for begin in (rng.randrange(60) for _ in range(rng.randrange(9))))
 
 
 @pytest.mark.parametrize("seed", range(200))
 def test_sets_agree_with_pythons_own(seed: int) -> None:
     rng = random.Random(seed)
     left, right = some_ranges(rng), some_ranges(rng)
-    assert numbers(common(left, right)) == numbers(left) & numbers(right)
-    assert numbers(without(left, right)) == numbers(left) - numbers(right)
-    assert numbers(united([*left, *right])) == numbers(left) | numbers(right)
-    for result in (common(left, right), without(left, right), united([*left, *right])):
+    assert numbers(intersection(left, right)) == numbers(left) & numbers(right)
+    assert numbers(difference(left, right)) == numbers(left) - numbers(right)
+    assert numbers(union([*left, *right])) == numbers(left) | numbers(right)
+    for result in (intersection(left, right), difference(left, right), union([*left, *right])):
         assert size(result) == len(numbers(result))
         assert all(begin < end for begin, end in result)
         assert all(one[1] <= two[0] for one, two in pairwise(result))
@@ -56,8 +56,8 @@ def test_each_number_that_was_made_is_in_one_place(seed: int) -> None:
     lost = {key for key in ((e, n) for e, end in ((0, 80), (1, 50)) for n in range(end)) if rng.random() < 0.1}
     missing = [[epoch, number, number + 1, 0] for epoch, number in sorted({*lost, *cause})]
     result = matched(
-        Made.of({"made": made, "withheld": withheld, "not_listed": 0}),
-        Came.of({"expected": made, "missing": missing, "not_listed": 0}),
+        SentNumbers.of({"made": made, "withheld": withheld, "not_listed": 0}),
+        ReceivedNumbers.of({"expected": made, "missing": missing, "not_listed": 0}),
     )
     assert result is not None
     assert result.made == 130
@@ -68,10 +68,12 @@ def test_each_number_that_was_made_is_in_one_place(seed: int) -> None:
     assert (result.never_made, result.never_sent) == ((), ())
 
 
-def board(made: int, expected: int, missing: list[list[int]], not_listed: int = 0) -> tuple[Made, Came]:
+def board(
+    made: int, expected: int, missing: list[list[int]], not_listed: int = 0
+) -> tuple[SentNumbers, ReceivedNumbers]:
     return (
-        Made.of({"made": [[0, 0, made, 0]], "withheld": [], "not_listed": 0}),
-        Came.of({"expected": [[0, 0, expected, 0]], "missing": missing, "not_listed": not_listed}),
+        SentNumbers.of({"made": [[0, 0, made, 0]], "withheld": [], "not_listed": 0}),
+        ReceivedNumbers.of({"expected": [[0, 0, expected, 0]], "missing": missing, "not_listed": not_listed}),
     )
 
 
@@ -99,7 +101,7 @@ def test_a_list_that_is_not_whole_is_not_used() -> None:
 
 
 def test_a_restart_that_never_was_does_not_matter_where_numbers_never_begin_anew() -> None:
-    came = Came.of({"expected": [[0, 0, 60, 0], [1, 0, 100, 0]], "missing": [[0, 5, 6, 0], [1, 0, 60, 0]],
+    came = ReceivedNumbers.of({"expected": [[0, 0, 60, 0], [1, 0, 100, 0]], "missing": [[0, 5, 6, 0], [1, 0, 60, 0]],
                     "not_listed": 0})  # fmt: skip
     result = matched(board(100, 0, [])[0], came.in_one_epoch())
     assert result is not None
@@ -107,6 +109,6 @@ def test_a_restart_that_never_was_does_not_matter_where_numbers_never_begin_anew
 
 
 def test_ranges_in_words_are_short() -> None:
-    assert in_words(united([(3, 4), (7, 10)])) == "3, 7-9"
-    assert in_words(united((10 * i, 10 * i + 1) for i in range(9)), most=2) == "0, 10 and 7 more ranges"
+    assert in_words(union([(3, 4), (7, 10)])) == "3, 7-9"
+    assert in_words(union((10 * i, 10 * i + 1) for i in range(9)), most=2) == "0, 10 and 7 more ranges"
     assert in_words(((5, 6), ((1 << EPOCH_SHIFT) + 5, (1 << EPOCH_SHIFT) + 6))) == "5 of epoch 0, 5 of epoch 1"

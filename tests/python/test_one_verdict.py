@@ -17,7 +17,7 @@ from test_catalogue_runs import LIMIT_S, ROOT, SHORT
 
 from anello.account.verdict import EXIT_CODES, GRAVITY, Word, as_it_stands
 from anello.configuration.load import load
-from anello.control.sight import silent_boards
+from anello.control.run_sampler import silent_boards
 from anello.counters.live import view_of
 
 pytest.importorskip("anello._engine", reason="the compiled engine is not built")

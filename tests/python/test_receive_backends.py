@@ -63,9 +63,7 @@ def test_chain_over_loopback(backend: str, tmp_path: Path) -> None:
     assert summary["rates"]["events"] == pytest.approx(12_000, rel=0.1)
 
 
-@pytest.mark.parametrize(
-    "backend", ["af_xdp", pytest.param("io_uring", marks=pytest.mark.long)]
-)
+@pytest.mark.parametrize("backend", ["af_xdp", pytest.param("io_uring", marks=pytest.mark.long)])
 @pytest.mark.process
 def test_chain_between_namespaces(backend: str, tmp_path: Path) -> None:
     if backend != "af_xdp":

@@ -21,7 +21,7 @@ from anello.rich import decisions
 from anello.rich.account.record import RichRecord
 from anello.rich.analysis.rings import Rings
 from anello.rich.report import figures
-from anello.rich.report.keeper import Keeper
+from anello.rich.report.event_sampler import EventSampler
 
 
 @pytest.fixture(scope="module")
@@ -275,7 +275,7 @@ class OfferingNode:
 
 
 def test_keeper_keeps_each_event_once_and_not_too_many(record: RichRecord) -> None:
-    keeper = Keeper(200)
+    keeper = EventSampler(200)
     for _ in range(3):
         keeper.look(OfferingNode(record))
     events = keeper.events()

@@ -22,7 +22,7 @@ from anello.control import states
 from anello.control.managed import NoAnswerError
 from anello.control.operator import NotDoneError
 from anello.control.process import Order
-from anello.control.room import Room
+from anello.control.run_controller import RunController
 from anello.control.states import TRANSITIONS, State, Step, WrongStateError, after, possible
 from anello.errors import ConfigError
 
@@ -100,8 +100,8 @@ def _nothing_runs() -> None:
     FakeRun.next_fails = ""
 
 
-def room_at(directory: Path, **options: Any) -> Room:
-    return Room(directory, processes=FakeRun, **options)  # type: ignore[arg-type]
+def room_at(directory: Path, **options: Any) -> RunController:
+    return RunController(directory, processes=FakeRun, **options)  # type: ignore[arg-type]
 
 
 def settle(condition: Callable[[], bool]) -> None:
@@ -123,7 +123,7 @@ class Orders(RuleBasedStateMachine):
         self.room = self._room()
         self.state = State.OFFLINE
 
-    def _room(self) -> Room:
+    def _room(self) -> RunController:
         return room_at(Path(self._folder.name), ended=lambda run, code: self.ended.append((run.number, code)))
 
     def teardown(self) -> None:
@@ -251,7 +251,7 @@ def test_what_stands_against_a_run_is_an_error_with_its_words(tmp_path: Path) ->
 class FakeRunThatIsSeenFirst(FakeRun):
     """Its room sees that it drains before the order to do so is over."""
 
-    room: ClassVar[Room]
+    room: ClassVar[RunController]
 
     def answer(self, word: str = "state") -> dict[str, Any]:
         facts = super().answer(word)
@@ -261,7 +261,7 @@ class FakeRunThatIsSeenFirst(FakeRun):
 
 
 def test_a_run_may_drain_before_the_order_to_stop_returns(tmp_path: Path) -> None:
-    room = FakeRunThatIsSeenFirst.room = Room(tmp_path, processes=FakeRunThatIsSeenFirst)  # type: ignore[arg-type]
+    room = FakeRunThatIsSeenFirst.room = RunController(tmp_path, processes=FakeRunThatIsSeenFirst)  # type: ignore[arg-type]
     room.configure(RICH)
     room.arm()
     room.start()
@@ -304,11 +304,11 @@ def test_a_thousand_runs_leave_nothing_behind(tmp_path: Path) -> None:
     assert len(numbers) == 1000
 
 
-def is_at_rest(room: Room) -> bool:
+def is_at_rest(room: RunController) -> bool:
     return not FakeRun.alive and room.status().node_page == ""
 
 
-def end_somehow(room: Room, dice: random.Random) -> None:
+def end_somehow(room: RunController, dice: random.Random) -> None:
     kind = dice.choice(["stop", "abort", "kill", "itself"])
     if kind == "stop" and room.status().state is State.RUNNING:
         room.stop()

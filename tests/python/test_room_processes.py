@@ -12,7 +12,7 @@ import pytest
 
 from anello.catalogue.catalogue import Catalogue, of_runs_in
 from anello.control.operator import NotDoneError
-from anello.control.room import Room
+from anello.control.run_controller import RunController
 from anello.control.states import State
 
 pytestmark = pytest.mark.process
@@ -22,11 +22,11 @@ SMALL = ["source.rate_hz=20000", "run.duration_s=0", "run.n_report_events=0", "r
 
 
 @pytest.fixture
-def room(tmp_path: Path) -> Iterator[Room]:
-    room = Room(tmp_path)
+def room(tmp_path: Path) -> Iterator[RunController]:
+    room = RunController(tmp_path)
     yield room
     room.close()
-    last = Room(tmp_path)
+    last = RunController(tmp_path)
     if last.status().state in (State.READY, State.RUNNING, State.DRAINING):
         last.abort()
     last.close()
@@ -39,15 +39,15 @@ def wait(condition: Callable[[], bool]) -> None:
         time.sleep(0.01)
 
 
-def is_in(room: Room, state: State) -> Callable[[], bool]:
+def is_in(room: RunController, state: State) -> Callable[[], bool]:
     return lambda: room.status().state is state
 
 
-def process_of(room: Room) -> int:
+def process_of(room: RunController) -> int:
     return int(room.status().node_page.rpartition(".")[2])
 
 
-def test_a_run_goes_on_while_its_room_changes(room: Room, tmp_path: Path) -> None:
+def test_a_run_goes_on_while_its_room_changes(room: RunController, tmp_path: Path) -> None:
     room.configure(RICH, SMALL)
     room.arm()
     assert room.status().state is State.READY
@@ -56,7 +56,7 @@ def test_a_run_goes_on_while_its_room_changes(room: Room, tmp_path: Path) -> Non
     before = room.status()
     assert before.run == 1
     room.close()
-    again = Room(tmp_path)
+    again = RunController(tmp_path)
     status = again.status()
     assert (status.state, status.run, status.directory, status.node_page, status.source_page, status.settings) == (
         State.RUNNING, before.run, before.directory, before.node_page, before.source_page, tuple(SMALL)
@@ -75,7 +75,7 @@ def test_a_run_goes_on_while_its_room_changes(room: Room, tmp_path: Path) -> Non
     again.close()
 
 
-def test_a_run_whose_process_is_killed_is_an_error_that_says_so(room: Room, tmp_path: Path) -> None:
+def test_a_run_whose_process_is_killed_is_an_error_that_says_so(room: RunController, tmp_path: Path) -> None:
     room.configure(RICH, SMALL)
     room.arm()
     room.start()
@@ -89,7 +89,7 @@ def test_a_run_whose_process_is_killed_is_an_error_that_says_so(room: Room, tmp_
     assert room.status().state is State.OFFLINE
 
 
-def test_a_run_that_cannot_bind_its_ports_says_why(room: Room, tmp_path: Path) -> None:
+def test_a_run_that_cannot_bind_its_ports_says_why(room: RunController, tmp_path: Path) -> None:
     room.configure(RICH, [*SMALL, "receive.host=192.0.2.1"])
     with pytest.raises(NotDoneError, match="did not become ready"):
         room.arm()
@@ -99,7 +99,7 @@ def test_a_run_that_cannot_bind_its_ports_says_why(room: Room, tmp_path: Path) -
     assert not list(tmp_path.glob("*/orders.sock"))
 
 
-def test_a_run_that_is_aborted_is_over_at_once(room: Room, tmp_path: Path) -> None:
+def test_a_run_that_is_aborted_is_over_at_once(room: RunController, tmp_path: Path) -> None:
     room.configure(RICH, SMALL)
     room.arm()
     room.abort()

@@ -15,7 +15,7 @@ from rich.console import Console
 from anello.account.ledger import Ledger, Loss, Row
 from anello.account.record import Record
 from anello.account.verdict import Flaw, Word, incomplete_flaws, judged
-from anello.control.sight import silent_boards
+from anello.control.run_sampler import silent_boards
 from anello.counters.live import LIVE, SILENT, Board
 from anello.report import report
 from anello.rich.account.losses import less_effort, of_same_time

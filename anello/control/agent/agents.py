@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The control room's side of its agents: an Elsewhere (anello.control.elsewhere)."""
+"""The control room's side of its agents: it starts and watches the nodes of other machines (remote_nodes.py)."""
 
 import time
 from collections.abc import Sequence
@@ -8,9 +8,9 @@ from typing import Any, Self
 
 from anello.configuration.origin import node_page
 from anello.configuration.text import as_plain_toml
+from anello.control.agent.agent_list import Agent, AgentList
 from anello.control.agent.messages import FROM_AGENTS, NodeOrder, NodeTold
-from anello.control.agent.roll import Agent, Roll
-from anello.control.elsewhere import FarmOrder
+from anello.control.remote_nodes import FarmOrder
 from anello.counters.farm_copy import Member
 from anello.counters.page_copy import PageCopy, copy_of
 from anello.errors import ConfigError
@@ -30,7 +30,7 @@ class Agents:
     def __init__(self, endpoint: str, keys: Path, pace: Pace | None = None) -> None:
         """endpoint: tcp://HOST:PORT, host * for all. keys: the farm's; without them nobody could be told apart."""
         self._keys, pace = keys.resolve(), pace or Pace()
-        self._roll = Roll(own_version(), pace, time.monotonic())
+        self._roll = AgentList(own_version(), pace, time.monotonic())
         self._server = Server(endpoint, self._roll, FROM_AGENTS, pace, Keys.load(keys), option="--agents")
 
     def __enter__(self) -> Self:
@@ -57,7 +57,7 @@ class Agents:
             for one in self.present
         ]  # fmt: skip
 
-    # --- Elsewhere
+    # --- RemoteNodes
     @property
     def keys(self) -> Path:
         return self._keys

@@ -16,9 +16,9 @@ from anello.catalogue.tables.connected import CatalogueError
 from anello.control.access.access import Access
 from anello.control.access.tokens import Tokens
 from anello.control.operator import NotDoneError, Operator
-from anello.control.sight import Sight
+from anello.control.run_sampler import RunSampler
 from anello.control.states import WrongStateError
-from anello.control.web import looking, metrics, orders, page
+from anello.control.web import metrics, orders, page, queries
 from anello.control.web.memory import Memory, NotThereError
 from anello.control.web.served import Served, TooManyError
 from anello.errors import ConfigError, InputError
@@ -27,7 +27,7 @@ ABOUT = "Runs of Anello: state and orders, counters, history, catalogue, alarms,
 
 
 def create_app(
-    operator: Operator, memory: Memory, sight: Sight, tokens: Tokens, *, names: Collection[str] = (),
+    operator: Operator, memory: Memory, sight: RunSampler, tokens: Tokens, *, names: Collection[str] = (),
     agents: Callable[[], list[dict[str, Any]]] = list,
 ) -> FastAPI:  # fmt: skip
     """names: host names that it is reached by, besides those of the loopback interface. sight is started and stopped
@@ -46,7 +46,7 @@ def create_app(
     app = FastAPI(title="Anello control room", description=ABOUT, version="1", docs_url=None, redoc_url=None,
                   lifespan=lifespan, dependencies=[Security(HTTPBearer(auto_error=False))])  # fmt: skip
     app.state.served, app.state.ask_to_close = served, served.stream.ask_to_close
-    app.include_router(looking.router, prefix="/api/v1")
+    app.include_router(queries.router, prefix="/api/v1")
     app.include_router(orders.router, prefix="/api/v1")
     app.include_router(metrics.router)
     app.include_router(page.router)

@@ -20,7 +20,7 @@ from anello.control.access.access import Access
 from anello.control.access.tickets import Tickets
 from anello.control.access.tokens import Tokens
 from anello.control.operator import Status
-from anello.control.sight import Sight
+from anello.control.run_sampler import RunSampler
 from anello.control.states import State
 from anello.control.web import metrics
 from anello.control.web.page import healthz
@@ -90,7 +90,7 @@ class Exporter(Collector):
         clock: Callable[[], int] = time.time_ns,
     ) -> None:
         self._view, self._pages, self._copy, self._clock = view, pages, copy, clock
-        self._sights: dict[str, Sight] = {}
+        self._sights: dict[str, RunSampler] = {}
         self._lock = threading.Lock()  # requests come in threads of their own
 
     def collect(self) -> Iterator[Metric]:
@@ -122,7 +122,7 @@ class Exporter(Collector):
             return
         status = Status(State.RUNNING, header.started_ns, config_digest=header.config_digest, chain=header.chain,
                         run=header.run_number, name=header.run_name, node_page=page.name)  # fmt: skip
-        sight = self._sights.setdefault(page.name, Sight(lambda: status, copy=self._copy, view=self._view,
+        sight = self._sights.setdefault(page.name, RunSampler(lambda: status, copy=self._copy, view=self._view,
                                                          clock=self._clock))  # fmt: skip
         yield from metrics.of_run(sight.look())
 

@@ -9,7 +9,7 @@ import numpy as np
 
 from anello.control.balance import Balance
 from anello.control.operator import Status
-from anello.control.sight import Look
+from anello.control.run_sampler import RunSample
 from anello.control.states import possible
 from anello.counters.farm_copy import Seen
 from anello.counters.live import STATES, Board, Stage
@@ -30,12 +30,12 @@ def state(status: Status) -> dict[str, Any]:
     }  # fmt: skip
 
 
-def tick(look: Look) -> dict[str, Any]:
+def tick(look: RunSample) -> dict[str, Any]:
     """live: null where no process runs."""
     return {"t_ns": look.t_ns, "state": state(look.status), "live": _live(look)}
 
 
-def _live(look: Look) -> dict[str, Any] | None:
+def _live(look: RunSample) -> dict[str, Any] | None:
     if look.node is None or look.flow is None or look.view is None:
         return None
     flow = look.flow
@@ -56,7 +56,7 @@ def _live(look: Look) -> dict[str, Any] | None:
     }  # fmt: skip
 
 
-def _latency(look: Look) -> dict[str, Any]:
+def _latency(look: RunSample) -> dict[str, Any]:
     assert look.node is not None
     assert look.view is not None
     keys = ("count", "p50_ns", "p99_ns", "p999_ns", "max_ns", "above_1ms")
@@ -143,7 +143,7 @@ def _member(seen: Seen) -> dict[str, Any]:
     }  # fmt: skip
 
 
-def _found(look: Look) -> dict[str, Any] | None:
+def _found(look: RunSample) -> dict[str, Any] | None:
     assert look.node is not None
     found = look.view.found(look.node.counters) if look.view else None
     return None if found is None else {

@@ -19,7 +19,7 @@ from prometheus_client.process_collector import ProcessCollector
 from prometheus_client.registry import Collector
 
 from anello.account.verdict import Word
-from anello.control.sight import Look
+from anello.control.run_sampler import RunSample
 from anello.control.states import State
 from anello.control.web.served import Served, served_by
 from anello.counters.live import LIVE, SILENT
@@ -71,7 +71,7 @@ class Metrics(Collector):
             yield from of_run(look)
 
 
-def _of_control(look: Look) -> Iterator[Metric]:
+def _of_control(look: RunSample) -> Iterator[Metric]:
     status = look.status
     yield of_software()
     yield of_origin({"run": str(status.run or ""), "chain": status.chain}, status.config_digest)
@@ -93,7 +93,7 @@ def of_state(states: Iterable[str], state: str) -> Metric:
                    {str(one): int(one == state) for one in states})  # fmt: skip
 
 
-def of_run(look: Look) -> Iterator[Metric]:
+def of_run(look: RunSample) -> Iterator[Metric]:
     """Of a node, with its chain's view."""
     assert look.node is not None
     assert look.view is not None
@@ -117,7 +117,7 @@ def of_run(look: Look) -> Iterator[Metric]:
         yield _gauge("anello_disk_free_bytes", "free where the run's directory is", free_gb * 1e9)
 
 
-def _stages(look: Look) -> Iterator[Metric]:
+def _stages(look: RunSample) -> Iterator[Metric]:
     assert look.node is not None
     assert look.view is not None
     stages = look.view.stages(look.node.counters)
@@ -125,7 +125,7 @@ def _stages(look: Look) -> Iterator[Metric]:
     yield _counters("anello_stage_out", "what left a stage", "stage", {stage.name: stage.went for stage in stages})
 
 
-def _boards(look: Look) -> Iterator[Metric]:
+def _boards(look: RunSample) -> Iterator[Metric]:
     assert look.node is not None
     assert look.view is not None
     boards = look.view.boards(look.node.counters)
@@ -137,7 +137,7 @@ def _boards(look: Look) -> Iterator[Metric]:
     yield _gauges("anello_board_silent", "1: the board is not waited for any more", "board", silent)
 
 
-def _nodes(look: Look) -> Iterator[Metric]:
+def _nodes(look: RunSample) -> Iterator[Metric]:
     """Of a farm; label node: its number."""
     if not look.members:
         return

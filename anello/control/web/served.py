@@ -10,7 +10,7 @@ from starlette.requests import Request
 
 from anello.control.access.tickets import Tickets
 from anello.control.operator import Operator
-from anello.control.sight import Look, Sight
+from anello.control.run_sampler import RunSample, RunSampler
 from anello.control.web import messages
 from anello.control.web.memory import Memory
 from anello.control.web.stream import Stream
@@ -28,14 +28,14 @@ class Served:
 
     operator: Operator
     memory: Memory
-    sight: Sight
+    sight: RunSampler
     agents: Callable[[], list[dict[str, Any]]] = list  # those of other machines: name, host, version, process, nodes
     tickets: Tickets = field(default_factory=Tickets)
     stream: Stream = field(default_factory=Stream)
     ordering: threading.BoundedSemaphore = field(default_factory=lambda: threading.BoundedSemaphore(MOST_ORDERS))
     _state: dict[str, Any] = field(default_factory=dict)  # as it was last told
 
-    def tell(self, look: Look) -> None:
+    def tell(self, look: RunSample) -> None:
         """After each look: what is new goes to the pages that are open."""
         state = messages.state(look.status)
         if self._state != state:

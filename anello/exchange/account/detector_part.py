@@ -11,7 +11,7 @@ from anello.account.verdict import Flaw
 
 
 @dataclass(frozen=True)
-class Gone:
+class ExchangeLosses:
     """What did not arrive through the exchange, as far as rows over all nodes must know it."""
 
     nodes: bool  # some nodes died, or left before the end
@@ -33,7 +33,7 @@ class DetectorPart:
         """What a node knows alone, and what holds only where it lived to the end."""
         yield from ()
 
-    def rows_of_farm(self, nodes: Sequence[Counters], gone: Gone) -> Iterator[Row]:
+    def rows_of_farm(self, nodes: Sequence[Counters], gone: ExchangeLosses) -> Iterator[Row]:
         """Over all nodes."""
         yield from ()
 

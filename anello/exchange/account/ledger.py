@@ -10,8 +10,8 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
 from anello.account.ledger import Counters, Ledger, Part, Reader, Row, publish_rows
-from anello.exchange.account.detector_part import Gone, detector_parts
-from anello.exchange.account.numbers import Account, Came, Sent, Told, short_life
+from anello.exchange.account.detector_part import ExchangeLosses, detector_parts
+from anello.exchange.account.numbers import Account, ReceivedAccount, ReportedAccount, SentAccount, short_life
 
 DISCARDED = {
     "mfps_malformed": "discarded, malformed", "mfps_wrong": "discarded, of another source or event",
@@ -71,13 +71,13 @@ def reconciled(nodes: Sequence[NodeCounters], *, lost: bool) -> Reconciled:
     return sum((_reconcile(nodes, told) for told in _told(nodes) if told.is_lost == lost), Reconciled())
 
 
-def _reconcile(nodes: Sequence[NodeCounters], told: Told) -> Reconciled:
+def _reconcile(nodes: Sequence[NodeCounters], told: ReportedAccount) -> Reconciled:
     found = [n_missing for node in nodes if (node.rank, node.account.life) == (told.rank, told.life)
              for mep, n_missing in node.account.handed_on.items() if mep in told.untold]  # fmt: skip
     return Reconciled(found.count(0), len(found) - found.count(0), len(told.untold) - len(found))
 
 
-def _told(nodes: Sequence[NodeCounters]) -> Iterator[Told]:
+def _told(nodes: Sequence[NodeCounters]) -> Iterator[ReportedAccount]:
     for node in _took_over(nodes) or nodes:
         yield from node.account.builders
 
@@ -222,9 +222,9 @@ class _Farm:
             yield self._told_row("complete")
             yield self._told_row("incomplete")
 
-    def _gone(self) -> Gone:
+    def _gone(self) -> ExchangeLosses:
         taken, received = self._of("ru", "readout", "mfps_taken"), self._of("bu", "builder", "mfps_received")
-        return Gone(self._some_are_gone, taken != received, self._n_mfps_lost > 0)
+        return ExchangeLosses(self._some_are_gone, taken != received, self._n_mfps_lost > 0)
 
     def _transport_row(self) -> Row:
         """Between nodes that lived to the end; what the others sent and took is taken out on both sides."""
@@ -303,17 +303,17 @@ class _Farm:
             parts.append((LOST_ON_THE_WAY, sum(came.n_given_up for _, came in pairs)))
         yield self._row("MFPs", "sent over connections that broke or were left", total, parts)
 
-    def _pairs(self, *, is_up: bool) -> Iterator[tuple[Sent, Came]]:
+    def _pairs(self, *, is_up: bool) -> Iterator[tuple[SentAccount, ReceivedAccount]]:
         """Both sides of connections; is_up: those that lasted to the end of the run on both."""
         for sender, builder, sent, came in self._known_pairs():
             if self._lasts(sender, builder, sent, came) == is_up:
                 yield sent, came
 
     @staticmethod
-    def _lasts(sender: NodeCounters, builder: NodeCounters, sent: Sent, came: Came) -> bool:
+    def _lasts(sender: NodeCounters, builder: NodeCounters, sent: SentAccount, came: ReceivedAccount) -> bool:
         return sent.is_up and came.is_up and not sender.has_left and not builder.has_left
 
-    def _known_pairs(self) -> Iterator[tuple[NodeCounters, NodeCounters, Sent, Came]]:
+    def _known_pairs(self) -> Iterator[tuple[NodeCounters, NodeCounters, SentAccount, ReceivedAccount]]:
         """Who sends, who takes, and what both say of each other. Numbers that are of a process that died, and another
         came in its place, are not compared."""
         nodes: dict[int, list[NodeCounters]] = {}
@@ -405,5 +405,5 @@ def _is_of(life: int, account: Account) -> bool:
     return life in (0, short_life(account.life))
 
 
-def _count_of(told: Told, end: str) -> int:
+def _count_of(told: ReportedAccount, end: str) -> int:
     return told.n_complete if end == "complete" else told.n_incomplete

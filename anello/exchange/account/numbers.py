@@ -9,7 +9,7 @@ MAX_LISTED = 1 << 20  # entries of one kind; an engine gives far fewer
 
 
 @dataclass(frozen=True)
-class Sent:
+class SentAccount:
     """MFPs to one builder over the last connection with it. number: of the last; is_up: it lasted to the end;
     n_in_flight: of those, how many the transport had said nothing of when the node ended; to_life: short_life() of the
     process there."""
@@ -21,7 +21,7 @@ class Sent:
 
 
 @dataclass(frozen=True)
-class Came:
+class ReceivedAccount:
     """MFPs of one readout unit over the last connection with it: newest number, how many numbers came, and how many of
     those before the newest never did; of_life: as Sent.to_life."""
 
@@ -33,7 +33,7 @@ class Came:
 
 
 @dataclass(frozen=True)
-class Told:
+class ReportedAccount:
     """What one life of a builder reported to the manager. untold: packets assigned to it and not
     reported before it was lost or the manager ended."""
 
@@ -51,10 +51,10 @@ class Account:
     each lacks. sent_to, come_from: by rank. builders: at the manager."""
 
     life: int = 0
-    sent_to: Mapping[int, Sent] = field(default_factory=dict)
-    come_from: Mapping[int, Came] = field(default_factory=dict)
+    sent_to: Mapping[int, SentAccount] = field(default_factory=dict)
+    come_from: Mapping[int, ReceivedAccount] = field(default_factory=dict)
     handed_on: Mapping[int, int] = field(default_factory=dict)
-    builders: tuple[Told, ...] = ()
+    builders: tuple[ReportedAccount, ...] = ()
 
     @classmethod
     def of(cls, fields: Mapping[str, Any]) -> Self:
@@ -89,20 +89,20 @@ def short_life(life: int) -> int:
     return (life ^ life >> 32) & 0xFFFFFFFF
 
 
-def _sent(row: Any) -> Sent:
+def _sent(row: Any) -> SentAccount:
     number, is_up, n_in_flight, life = row
-    return Sent(_count(number), bool(is_up), _count(n_in_flight), _count(life))
+    return SentAccount(_count(number), bool(is_up), _count(n_in_flight), _count(life))
 
 
-def _came(row: Any) -> Came:
+def _came(row: Any) -> ReceivedAccount:
     newest, n_come, n_given_up, is_up, life = row
-    return Came(_count(newest), _count(n_come), _count(n_given_up), bool(is_up), _count(life))
+    return ReceivedAccount(_count(newest), _count(n_come), _count(n_given_up), bool(is_up), _count(life))
 
 
-def _told(row: Any) -> Told:
+def _told(row: Any) -> ReportedAccount:
     rank, life, n_complete, n_incomplete, is_lost, untold = row
     numbers = frozenset(map(_count, _listed(untold)))
-    return Told(_count(rank), _count(life), _count(n_complete), _count(n_incomplete), bool(is_lost), numbers)
+    return ReportedAccount(_count(rank), _count(life), _count(n_complete), _count(n_incomplete), bool(is_lost), numbers)
 
 
 def _count(value: Any) -> int:

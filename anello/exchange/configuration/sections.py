@@ -5,7 +5,7 @@ from typing import ClassVar
 
 from pydantic import field_validator
 
-from anello.configuration.section import EntryError, Own
+from anello.configuration.section import EntryError, KeyOverride
 from anello.configuration.sections import AlarmsSection, PlacementSection, RunSection
 from anello.exchange.configuration.python_keys import FarmKeys, InputKeys, NearKeys, OutputKeys
 from anello.exchange.configuration.roles import IN_SHORT, objection
@@ -29,8 +29,8 @@ class ExchangeRunSection(RunSection):
     """The run as a whole."""
 
     own: ClassVar = {
-        "name": Own("lhcb-exchange"),
-        "duration_s": Own(
+        "name": KeyOverride("lhcb-exchange"),
+        "duration_s": KeyOverride(
             meaning="Time during which events are assigned to builders; 0: until exchange.n_meps, or a stop is ordered."
         ),
     }
@@ -89,7 +89,7 @@ class ExchangeAlarmsSection(AlarmsSection):
     """What is watched while a run goes on under `anello control`."""
 
     own: ClassVar = {
-        "rules": Own(
+        "rules": KeyOverride(
             [
                 "lost_hz > 0 for 2 s",
                 "nodes_gone > 0",

@@ -16,7 +16,7 @@ from zmq.auth.thread import ThreadAuthenticator
 from zmq.utils.monitor import recv_monitor_message
 
 from anello.errors import ConfigError
-from anello.exchange.rendezvous.gate import Gate, endpoint_of, listening_socket
+from anello.exchange.rendezvous.connection_guard import ConnectionGuard, endpoint_of, listening_socket
 from anello.exchange.rendezvous.messages import (
     FROM_NODES,
     MAX_FRAME_BYTES,
@@ -70,7 +70,7 @@ class Server:
         keys = keys and keys.for_rendezvous()
         self._authenticator: ThreadAuthenticator | None = None
         self._nodes: frozenset[bytes] = frozenset()  # written by the server's thread, read by the gate's
-        self._gate: Gate | None = None
+        self._gate: ConnectionGuard | None = None
         with ExitStack() as stack:  # left in turn: ZeroMQ first, whose last words the gate still passes on
             place = self._gate_before(stack, endpoint, has_keys=keys is not None)
             self._context = zmq.Context()
@@ -129,7 +129,7 @@ class Server:
         except (OSError, ValueError, OverflowError) as error:
             raise _cannot_listen(self._option, endpoint, error) from error
         place = f"{folder}/rendezvous"
-        self._gate = Gate(door, place, has_keys=has_keys, is_node=lambda identity: identity in self._nodes)
+        self._gate = ConnectionGuard(door, place, has_keys=has_keys, is_node=lambda identity: identity in self._nodes)
         stack.callback(self._gate.close)
         self.endpoint = endpoint_of(door)
         return f"ipc://{place}"

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
 
-from anello.account.identity import CAUSES, COUNTED, ORDERED, Came, Made, Matched, matched, size
+from anello.account.identity import CAUSES, COUNTED, ORDERED, Matched, ReceivedNumbers, SentNumbers, matched, size
 from anello.account.ledger import (
     NEVER_SEEN,
     TAKEN_FOR_STRANGERS,
@@ -160,7 +160,7 @@ class _Boards:
 def _matched(made: Any, came: Any) -> Matched | None:
     if made is None or came is None:
         return None
-    return matched(Made.of(made), Came.of(came).in_one_epoch())
+    return matched(SentNumbers.of(made), ReceivedNumbers.of(came).in_one_epoch())
 
 
 def _sum_of(rows: Iterable[Row]) -> Row:

@@ -4,7 +4,7 @@
 from typing import ClassVar
 
 from anello.configuration.engine_keys import PublishKeys
-from anello.configuration.section import Own
+from anello.configuration.section import KeyOverride
 from anello.configuration.sections import FrontEndsRunSection, ReceiveSectionWithoutPorts, ThreadsSection
 
 from ..cta.models import MODELS
@@ -33,8 +33,8 @@ class CameraRunSection(FrontEndsRunSection, CameraRunKeys):
     """The run as a whole."""
 
     own: ClassVar = {
-        "name": Own("cta-camera"),
-        "n_report_events": Own(meaning="Events whose charge is kept for the report's spectrum."),
+        "name": KeyOverride("cta-camera"),
+        "n_report_events": KeyOverride(meaning="Events whose charge is kept for the report's spectrum."),
     }
 
 

@@ -11,15 +11,15 @@ from typing import Any
 from anello.account.identity import (
     CAUSES,
     ORDERED,
-    Came,
-    Made,
     Ranges,
-    common,
+    ReceivedNumbers,
+    SentNumbers,
+    difference,
+    intersection,
     matched,
     ranges_of,
     size,
-    united,
-    without,
+    union,
 )
 from anello.account.ledger import Counters, Ledger, Loss, Part, Reader, Row, sent_row, total
 from anello.account.verdict import DROP_POLICIES, Flaw, Word, incomplete_flaws, source_flaws
@@ -57,15 +57,15 @@ class Account:
     @classmethod
     def of(cls, made: Mapping[str, Any], came: Mapping[str, Any]) -> "Account | None":
         """None where a list is not whole."""
-        own, here = Made.of(made), Came.of(came)
+        own, here = SentNumbers.of(made), ReceivedNumbers.of(came)
         match = matched(own, here)
         if match is None:
             return None
         left = match.never_came
-        parts = {"used": common(own.numbers, here.seen)} | {cause: match.causes[cause] for cause in CAUSES}
+        parts = {"used": intersection(own.numbers, here.seen)} | {cause: match.causes[cause] for cause in CAUSES}
         for index, words in list(enumerate(FATES.values(), FIRST_FATE))[1:]:
-            unused = common(left, united(ranges_of(came["unused"], index)))
-            parts[words], left = unused, without(left, unused)
+            unused = intersection(left, union(ranges_of(came["unused"], index)))
+            parts[words], left = unused, difference(left, unused)
         return cls(own.numbers, parts | {NEVER_CAME: left}, match.never_made)
 
 

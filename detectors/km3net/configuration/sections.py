@@ -4,7 +4,7 @@ chains have are in anello/configuration/sections.py."""
 
 from typing import ClassVar
 
-from anello.configuration.section import Own
+from anello.configuration.section import KeyOverride
 from anello.configuration.sections import FrontEndsRunSection, ThreadsSection
 
 from ..engine_keys import Km3netBoardsKeys, Km3netFaultsKeys, Km3netLineKeys, Km3netRunKeys, Km3netThreadsKeys
@@ -16,8 +16,8 @@ class Km3netRunSection(FrontEndsRunSection, Km3netRunKeys):
     """The run as a whole."""
 
     own: ClassVar = {
-        "name": Own("km3net"),
-        "n_report_events": Own(meaning="Events whose size is kept for the report."),
+        "name": KeyOverride("km3net"),
+        "n_report_events": KeyOverride(meaning="Events whose size is kept for the report."),
     }
 
 

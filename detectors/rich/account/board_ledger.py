@@ -11,7 +11,17 @@ from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any
 
-from anello.account.identity import CAUSES, COUNTED, ORDERED, Came, Made, Matched, ends_of_epochs, matched, size
+from anello.account.identity import (
+    CAUSES,
+    COUNTED,
+    ORDERED,
+    Matched,
+    ReceivedNumbers,
+    SentNumbers,
+    ends_of_epochs,
+    matched,
+    size,
+)
 from anello.account.ledger import (
     NEVER_SEEN,
     TAKEN_FOR_STRANGERS,
@@ -45,7 +55,7 @@ class Sequences:
         """None where one side is not known, or not whole."""
         if board not in self.made or board not in self.came:
             return None
-        made, came = Made.of(self.made[board]), Came.of(self.came[board])
+        made, came = SentNumbers.of(self.made[board]), ReceivedNumbers.of(self.came[board])
         return matched(made, came, ends_of_epochs(made) if by_events else ())
 
 

@@ -5,7 +5,7 @@ from typing import ClassVar
 
 from pydantic import field_validator
 
-from anello.configuration.section import Own
+from anello.configuration.section import KeyOverride
 from anello.configuration.sections import FrontEndsRunSection, ReceiveSectionWithoutPorts, ThreadsSection
 
 from ..engine_keys import (
@@ -36,8 +36,10 @@ class RichRunSection(FrontEndsRunSection):
     """The run as a whole."""
 
     own: ClassVar = {
-        "name": Own("na62-rich"),
-        "duration_s": Own(20, "Time the front ends send, gaps included, rounded up to whole bursts; 0: endless."),
+        "name": KeyOverride("na62-rich"),
+        "duration_s": KeyOverride(
+            20, "Time the front ends send, gaps included, rounded up to whole bursts; 0: endless."
+        ),
     }
 
 

@@ -11,7 +11,7 @@ from pydantic import BaseModel, ConfigDict, Field
 
 from anello.control.operator import Operator
 from anello.control.web import messages, schema
-from anello.control.web.looking import Number, refusals
+from anello.control.web.queries import Number, refusals
 from anello.control.web.served import TooManyError, served_by
 
 router = APIRouter(tags=["order"])

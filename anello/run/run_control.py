@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Who says when a run begins and when it ends."""
+"""When a run begins and when it ends."""
 
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
@@ -19,8 +19,8 @@ class ShowsState(Protocol):
         ConfigError."""
 
 
-class Lead:
-    """Nobody: the run begins at once and ends by itself, by Ctrl-C or by SIGTERM."""
+class RunControl:
+    """Default control: the run starts at once, and ends by itself, on Ctrl-C or on SIGTERM."""
 
     node: ShowsState | None = None  # of the run, once there is one
     is_aborted = False  # the run is not wanted: it ends at once, and what it took is not asked for

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Which agents are there, and what each of them has reported last: a Meeting of the server, without sockets."""
+"""The agents that are connected, and what each of them reported last: a Meeting of the server, without sockets."""
 
 from collections import Counter
 from collections.abc import Mapping
@@ -14,7 +14,7 @@ MOST_AGENTS = 1024
 
 @dataclass(frozen=True)
 class Agent:
-    """One that is there. nodes: those that it has started and not forgotten. pages: by name, as they came."""
+    """A connected agent. nodes: those that it started and still reports. pages: by name, as it sent them."""
 
     hello: AgentHello
     identity: bytes
@@ -23,7 +23,7 @@ class Agent:
     pages: Mapping[str, bytes] = field(default_factory=dict)
 
 
-class Roll:
+class AgentList:
     """agents: by name; made anew with each change, so that others can read it at any time. version: that agents must
     have, too."""
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""How a command that makes a run speaks: to the terminal, to its log, to the program that called it."""
+"""Where a command that makes a run writes: to the terminal, to its log, to the program that called it."""
 
 import os
 import shlex
@@ -23,7 +23,7 @@ from anello.system.exit_codes import FAILED
 
 
 @dataclass(frozen=True)
-class Speech:
+class RunOutput:
     """console: for people; standard error where standard output is a program's."""
 
     console: Console

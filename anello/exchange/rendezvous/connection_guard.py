@@ -30,7 +30,7 @@ DRAIN_S = 1.0
 
 
 @dataclass
-class _Lane:
+class _Direction:
     """One direction: what was read and could not be written yet."""
 
     source: socket.socket
@@ -57,7 +57,7 @@ class _Lane:
                 del self.buffer[: self.target.send(self.buffer)]
 
 
-class _Passage:
+class _Connection:
     """A connection from outside, and its counterpart to ZeroMQ."""
 
     def __init__(self, client: socket.socket, now_s: float) -> None:
@@ -65,8 +65,8 @@ class _Passage:
         self.is_known = False  # a node, or one that has the right key
         self.client = client
         self.inner: socket.socket | None = None
-        self.inward = _Lane(client, None, Follower(MAX_STRANGERS_MESSAGE_BYTES, MAX_FRAMES))
-        self.outward: _Lane | None = None
+        self.inward = _Direction(client, None, Follower(MAX_STRANGERS_MESSAGE_BYTES, MAX_FRAMES))
+        self.outward: _Direction | None = None
 
     def lead_on(self, place: str) -> None:
         """Raises OSError."""
@@ -74,10 +74,10 @@ class _Passage:
         self.inner.setblocking(False)
         self.inner.connect(place)
         self.inward.target = self.inner
-        self.outward = _Lane(self.inner, self.client, Follower(MAX_MESSAGE_BYTES * MAX_FRAMES, MAX_FRAMES))
+        self.outward = _Direction(self.inner, self.client, Follower(MAX_MESSAGE_BYTES * MAX_FRAMES, MAX_FRAMES))
 
     @property
-    def lanes(self) -> list[_Lane]:
+    def lanes(self) -> list[_Direction]:
         return [self.inward, self.outward] if self.outward else [self.inward]
 
     @property
@@ -89,7 +89,7 @@ class _Passage:
         self.inward.follower.max_message_bytes = MAX_MESSAGE_BYTES
 
 
-class Gate:
+class ConnectionGuard:
     """Listens until it is closed. counts: read by whoever reports them."""
 
     def __init__(
@@ -98,7 +98,7 @@ class Gate:
         """place: ZeroMQ's unix socket. is_node: of an identity; asked from the gate's thread."""
         self._listening, self._place, self._has_keys, self._is_node = listening, place, has_keys, is_node
         self._counts: Counter[str] = Counter()
-        self._passages: list[_Passage] = []
+        self._passages: list[_Connection] = []
         self._selector = selectors.DefaultSelector()
         self._bell, self._rope = socket.socketpair()
         self._selector.register(self._bell, selectors.EVENT_READ)
@@ -145,12 +145,12 @@ class Gate:
         strangers = [one for one in self._passages if not one.is_known]
         if len(strangers) >= MAX_STRANGERS:
             self._refuse(strangers[0])  # the oldest
-        passage = _Passage(client, time.monotonic())
+        passage = _Connection(client, time.monotonic())
         self._passages.append(passage)
         self._selector.register(client, selectors.EVENT_READ, passage)
         self._move(passage)
 
-    def _move(self, passage: _Passage) -> None:
+    def _move(self, passage: _Connection) -> None:
         if not passage.is_known and self._knows(passage):
             passage.know()
         try:
@@ -174,14 +174,14 @@ class Gate:
         else:
             self._watch(passage)
 
-    def _knows(self, passage: _Passage) -> bool:
+    def _knows(self, passage: _Connection) -> bool:
         """With keys ZeroMQ says READY to those only who have one; without, the rendezvous knows its nodes."""
         if self._has_keys:
             return passage.outward is not None and passage.outward.follower.is_ready
         identity = passage.inward.follower.identity
         return bool(identity) and self._is_node(identity)
 
-    def _watch(self, passage: _Passage) -> None:
+    def _watch(self, passage: _Connection) -> None:
         """A side is read when what came from it before has gone on."""
         inward, outward = passage.inward, passage.outward
         ways = [(passage.client, inward, outward)]
@@ -207,12 +207,12 @@ class Gate:
         while sum(one.inward.follower.unfinished_bytes for one in self._passages) > MAX_UNFINISHED_BYTES:
             self._refuse(max(self._passages, key=lambda one: one.inward.follower.unfinished_bytes))
 
-    def _refuse(self, passage: _Passage) -> None:
+    def _refuse(self, passage: _Connection) -> None:
         signed = passage.inward.follower.is_signed
         self._counts["strangers_closed" if signed else "handshakes_failed"] += 1
         self._close(passage)
 
-    def _close(self, passage: _Passage) -> None:
+    def _close(self, passage: _Connection) -> None:
         self._passages.remove(passage)
         for one in (passage.client, passage.inner):
             if one is None:

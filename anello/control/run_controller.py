@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Leads one run after another, and knows how each of them ended."""
+"""Starts and stops one run after another, and records how each of them ended."""
 
 import threading
 import time
@@ -11,10 +11,10 @@ from typing import Any
 
 from anello.configuration.base import Config
 from anello.configuration.origin import Origin, node_page
-from anello.control.elsewhere import Elsewhere, FarmOrder, Nowhere
 from anello.control.managed import NoAnswerError
 from anello.control.operator import NotDoneError, Status
 from anello.control.process import CONSOLE, Order, RunProcess
+from anello.control.remote_nodes import FarmOrder, NoRemoteNodes, RemoteNodes
 from anello.control.states import State, Step, WrongStateError, after
 from anello.counters.farm_copy import Member
 from anello.report import report
@@ -35,17 +35,17 @@ def no_objection(_: Config) -> str:
     return ""
 
 
-class Room:
+class RunController:
     """An Operator. runs: the directory of the runs' directories. front_ends: they run on this machine, too.
     ended: told of each run's end, with its exit code where that is known. elsewhere: machines of farms."""
 
     def __init__(
         self, runs: Path, *, front_ends: bool = True, check: Check = no_objection, ended: Ended = lambda *_: None,
         processes: type[RunProcess] = RunProcess, now_ns: Callable[[], int] = time.time_ns,
-        elsewhere: Elsewhere | None = None,
+        elsewhere: RemoteNodes | None = None,
     ) -> None:  # fmt: skip
         self._runs, self._front_ends, self._check, self._ended = runs.resolve(), front_ends, check, ended
-        self._processes, self._now_ns, self._elsewhere = processes, now_ns, elsewhere or Nowhere()
+        self._processes, self._now_ns, self._elsewhere = processes, now_ns, elsewhere or NoRemoteNodes()
         self._ordering = threading.Lock()  # one order at a time
         self._changing = threading.RLock()  # status and process
         self._status = Status(State.OFFLINE, now_ns())

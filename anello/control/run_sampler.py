@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Looks at the run twice a second, once for everybody who wants to know: page, metrics, history, alarms."""
+"""The run that goes on is sampled twice a second, once for everybody: page, metrics, history and alarms share the samples."""
 
 import logging
 import shutil
@@ -29,8 +29,8 @@ LOG = logging.getLogger("anello.control")
 
 
 @dataclass(frozen=True)
-class Look:
-    """One look. rates: 1/s, since the look before; empty at the first. page: None where no process runs."""
+class RunSample:
+    """The run at one moment. rates: 1/s, since the sample before; empty in the first. page: None where no process runs."""
 
     t_ns: int
     status: Status
@@ -83,15 +83,15 @@ class Look:
 
 
 class Moment(NamedTuple):
-    """What is remembered of a look."""
+    """What the history keeps of a sample."""
 
     t_ns: int
     run: int | None
     figures: Mapping[str, float]
 
 
-class Sight:
-    """status: of the operator. view: of a status; None: by the configuration's file. clock: wall, ns."""
+class RunSampler:
+    """Samples the run. status: of the operator. view: of a status; None: by the configuration's file. clock: wall, ns."""
 
     def __init__(
         self,
@@ -104,8 +104,8 @@ class Sight:
     ) -> None:
         self._status, self._copy, self._clock, self._interval_s = status, copy, clock, interval_s
         self._make_view = view or _view
-        self._told: list[Callable[[Look], None]] = []
-        self._last: Look | None = None
+        self._told: list[Callable[[RunSample], None]] = []
+        self._last: RunSample | None = None
         self._past: deque[Moment] = deque(maxlen=REMEMBERED)
         self._config: tuple[tuple[str, ...], View] | None = None
         self._ledger, self._run = LiveLedger(), ("", 0)
@@ -113,11 +113,11 @@ class Sight:
         self._end = threading.Event()
         self._thread: threading.Thread | None = None
 
-    def tell(self, told: Callable[[Look], None]) -> None:
+    def tell(self, told: Callable[[RunSample], None]) -> None:
         self._told.append(told)
 
     @property
-    def last(self) -> Look:
+    def last(self) -> RunSample:
         """The last look; the first one is taken where there was none yet."""
         return self._last or self.look()
 
@@ -151,12 +151,12 @@ class Sight:
                 fails = True
             self._end.wait(pause_s(self._interval_s, time.thread_time() - began_s))
 
-    def look(self) -> Look:
+    def look(self) -> RunSample:
         """Now."""
         status, now_ns = self._status(), self._clock()
         members = self._members(status)
         node, source = None if members else self._read(status.node_page), self._read(status.source_page)
-        look = Look(now_ns, status, members=members, node=node, source=source)
+        look = RunSample(now_ns, status, members=members, node=node, source=source)
         try:
             self._last = self._seen(look)
         except Exception:  # whatever a page of another machine makes of our code
@@ -183,7 +183,7 @@ class Sight:
                 self._last_pages[member.rank] = page
         return tuple(Seen(member, self._last_pages.get(member.rank)) for member in status.members)
 
-    def _if_sane(self, member: Seen, look: Look) -> Seen:
+    def _if_sane(self, member: Seen, look: RunSample) -> Seen:
         """A member whose page makes no sense, where the others have said nothing, says nothing either."""
         alone = tuple(one if one is member else replace(one, page=None) for one in look.members)
         try:
@@ -193,7 +193,7 @@ class Sight:
             return Seen(replace(member.member, state="gone", cause=cause), None)
         return member
 
-    def _seen(self, look: Look, ledger: LiveLedger | None = None) -> Look:
+    def _seen(self, look: RunSample, ledger: LiveLedger | None = None) -> RunSample:
         """What the pages say; as it is where there is none. ledger: instead of the run's own."""
         status = look.status
         node = together(look.members) if look.members else look.node
@@ -256,7 +256,7 @@ def _free_bytes(directory: str) -> int | None:
         return None
 
 
-def rates_between(before: Look | None, now: Look) -> dict[str, float]:
+def rates_between(before: RunSample | None, now: RunSample) -> dict[str, float]:
     """Empty where it is not the same run."""
     if before is None or before.flow is None or now.flow is None or now.t_ns <= before.t_ns:
         return {}

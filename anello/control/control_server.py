@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A control room put together: runs, catalogue, looks, alarms, web. One for each directory of runs."""
+"""The control room: it joins runs, catalogue, sampler, alarms and web. Each directory of runs has one."""
 
 import fcntl
 import json
@@ -18,8 +18,8 @@ from anello.control.access.tokens import Role
 from anello.control.alarms import Alarms
 from anello.control.checksums import Checksums
 from anello.control.process import RunProcess
-from anello.control.room import Room
-from anello.control.sight import Look, Sight, rates_between
+from anello.control.run_controller import RunController
+from anello.control.run_sampler import RunSample, RunSampler, rates_between
 from anello.counters.page_copy import copy_of
 from anello.errors import ConfigError
 from anello.system.run_directory import CONTROL_LOCK, has_control_room
@@ -44,13 +44,13 @@ class Options:
     keys: Path | None = None  # the farm's
 
 
-class Desk:
-    """Use as a context: the web is there as long. Raises ConfigError, OSError, CatalogueError."""
+class ControlServer:
+    """Serves the control room as long as its context lasts. Raises ConfigError, OSError, CatalogueError."""
 
     def __init__(self, runs: Path, options: Options, tell: Callable[[str], None] | None = None) -> None:
         self._runs, self._options, self._tell = runs, options, tell or _to_standard_error
         self._open = ExitStack()
-        self._last_kept: Look | None = None
+        self._last_kept: RunSample | None = None
         self._has_told = False
         self.last_exit_code = 0  # of the last run that ended here
 
@@ -61,7 +61,7 @@ class Desk:
             self._checksums = opened.enter_context(Checksums(self._catalogue))
             check = doctor_objects if self._options.doctor else lambda _: ""
             self._agents = self._listen_to_agents(opened)
-            self.room = Room(
+            self.room = RunController(
                 self._runs, front_ends=self._options.front_ends, check=check, ended=self._ended, elsewhere=self._agents
             )
             opened.callback(self.room.close)
@@ -100,7 +100,7 @@ class Desk:
         options = self._options
         tls = Tls.given(options.certificate, options.key)
         self._tokens = Tokens.of(self._runs)
-        sight = Sight(self.room.status, copy=self._agents.copy_of if self._agents else copy_of)
+        sight = RunSampler(self.room.status, copy=self._agents.copy_of if self._agents else copy_of)
         sight.tell(self._seen)
         names = [] if tls is None else [options.host]
         agents = self._agents.as_rows if self._agents else list
@@ -109,7 +109,7 @@ class Desk:
         opened.callback(self._server.stop)
         lock.write_text(json.dumps({"address": self._server.origin, "process": os.getpid()}))
 
-    def _seen(self, look: Look) -> None:
+    def _seen(self, look: RunSample) -> None:
         """Twice a second; a catalogue that fails now may work again later."""
         try:
             self._alarms.follow(self.room.config)
@@ -121,7 +121,7 @@ class Desk:
                 self._tell(f"{error}. History and alarms are not kept meanwhile")
             self._has_told = True
 
-    def _keep_history(self, look: Look) -> None:
+    def _keep_history(self, look: RunSample) -> None:
         """Once a second; its rates are of the whole second, so that none of it is left out."""
         last = self._last_kept
         if last is not None and look.t_ns < last.t_ns + SECOND_NS * 9 // 10:

@@ -20,7 +20,7 @@ class Offers(Protocol):
     def execution(self) -> dict[str, NDArray[Any]]: ...
 
 
-class Keeper:
+class EventSampler:
     """Looks at a node now and then. An event that is offered twice is kept once; n_events bounds what is kept."""
 
     def __init__(self, n_events: int) -> None:

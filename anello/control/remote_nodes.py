@@ -20,7 +20,7 @@ class FarmOrder:
     port: int
 
 
-class Elsewhere(Protocol):
+class RemoteNodes(Protocol):
     """No call waits for a machine: what became of an order is in members()."""
 
     @property
@@ -38,8 +38,8 @@ class Elsewhere(Protocol):
         """What is left of it."""
 
 
-class Nowhere:
-    """There is this machine only."""
+class NoRemoteNodes:
+    """The farm has no machine but this one."""
 
     keys: Path | None = None
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The run that goes on is sampled twice a second, once for everybody: page, metrics, history and alarms share the samples."""
+"""Samples the run twice a second, once for everybody: page, metrics, history and alarms share the samples."""
 
 import logging
 import shutil
@@ -30,7 +30,7 @@ LOG = logging.getLogger("anello.control")
 
 @dataclass(frozen=True)
 class RunSample:
-    """The run at one moment. rates: 1/s, since the sample before; empty in the first. page: None where no process runs."""
+    """The run at one moment. rates: 1/s, since the sample before, first empty. page: None where no process runs."""
 
     t_ns: int
     status: Status
@@ -91,7 +91,7 @@ class Moment(NamedTuple):
 
 
 class RunSampler:
-    """Samples the run. status: of the operator. view: of a status; None: by the configuration's file. clock: wall, ns."""
+    """status: of the operator. view: of a status; None: by the configuration's file. clock: wall, ns."""
 
     def __init__(
         self,

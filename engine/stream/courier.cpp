@@ -88,7 +88,7 @@ void Courier::attach(std::span<const std::byte> key, std::size_t ring_bytes) {
     departures_ = std::make_shared<const RingMemory>(RingMemory::create(ring_bytes));
 }
 
-Hands Courier::start(std::shared_ptr<Courier> self, Descriptor control) {
+StreamEnds Courier::start(std::shared_ptr<Courier> self, Descriptor control) {
     Courier& courier = *self;
     std::array<int, 2> pair{-1, -1};
     if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, pair.data()) != 0)
@@ -97,7 +97,7 @@ Hands Courier::start(std::shared_ptr<Courier> self, Descriptor control) {
     courier.own_line_ = std::make_shared<BellLine>(Descriptor(pair[1]));
     courier.control_ = std::move(control);
     const SharedLine watched(self, courier.programs_line_.get());  // the ends keep the courier by it
-    Hands hands;
+    StreamEnds hands;
     if (courier.departures_ != nullptr) {
         hands.send = std::make_unique<SharedSendEnd>(courier.departures_, watched);
         courier.from_program_ = std::make_unique<SharedReceiveEnd>(courier.departures_, courier.own_line_);

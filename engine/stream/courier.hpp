@@ -45,7 +45,7 @@ class Courier final : private fabric::Listener {
     void attach(std::span<const std::byte> key, std::size_t ring_bytes);
 
     /// Begins to carry; the ends keep the courier. `control` hangs up with the peer. Throws SystemError.
-    static Hands start(std::shared_ptr<Courier> self, Descriptor control);
+    static StreamEnds start(std::shared_ptr<Courier> self, Descriptor control);
 
   private:
     // Listener of the fabric

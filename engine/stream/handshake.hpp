@@ -34,7 +34,7 @@ struct Verdict {
 };
 static_assert(sizeof(Verdict) == 16);
 
-struct Hands {
+struct StreamEnds {
     std::unique_ptr<SendEnd> send;        ///< null: this side does not send
     std::unique_ptr<ReceiveEnd> receive;  ///< null: this side does not receive
 };
@@ -42,7 +42,7 @@ struct Hands {
 struct Handshake {
     Refusal refusal = Refusal::none;
     std::string reason;  ///< for the operator
-    Hands hands;
+    StreamEnds hands;
 };
 
 /// The same on both sides: make our ring, send a hello with it, receive the other's hello, map its ring, agree. Throws

@@ -43,7 +43,7 @@ void require_keys(const StreamAddress& address, const StreamConfig& config) {
                           "this network is trusted");
 }
 
-std::unique_ptr<Stream> make_stream(Hands hands, const StreamConfig& config, Counters<StreamCounter> counters) {
+std::unique_ptr<Stream> make_stream(StreamEnds hands, const StreamConfig& config, Counters<StreamCounter> counters) {
     return std::make_unique<Stream>(std::move(hands.send), std::move(hands.receive), config, counters);
 }
 

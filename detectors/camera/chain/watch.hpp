@@ -27,7 +27,7 @@ class CameraWatch {
         pipeline::AddedNotice dropped;
         bool slow = false;
         receive::SpeakerNotices speakers;
-        receive::TenfoldNotice conflicting;
+        receive::ThrottledNotice conflicting;
         std::uint64_t n_outvoted = 0;  ///< when it was last told
     };
 
@@ -39,8 +39,8 @@ class CameraWatch {
 
     std::vector<CameraIntake*> intakes_;
     std::map<std::uint32_t, BoardSeen> board_seen_;
-    std::map<std::uint32_t, CopyMode> copy_seen_;                ///< by group
-    std::map<std::uint32_t, receive::TenfoldNotice> late_seen_;  ///< by group
+    std::map<std::uint32_t, CopyMode> copy_seen_;                  ///< by group
+    std::map<std::uint32_t, receive::ThrottledNotice> late_seen_;  ///< by group
     struct PortSeen {
         pipeline::AddedNotice kernel_dropped, blocks_dropped;
     };

@@ -41,7 +41,7 @@ TEST(CameraVotes, WhoIsSilentHasNoVote) {
     EXPECT_EQ(votes.count({1, 0}, 1).n_voters, 4U);
     EXPECT_EQ(votes.count({1, 0}, 1).n_for, 0U);
     votes.stand(0, {1, 100});
-    votes.say(0, CameraVotes::Says::in_step);
+    votes.say(0, BoardVote::in_step);
     votes.claim(1, {1, 105}, 10);
     votes.claim(2, {1, 107}, 20);
     votes.claim(3, {2, 107}, 0);
@@ -50,11 +50,11 @@ TEST(CameraVotes, WhoIsSilentHasNoVote) {
     EXPECT_EQ(votes.count({1, 107}, 1, {.lasts_ns = 20}).n_for, 2U) << "who is there need not have said so for long";
     EXPECT_EQ(votes.count({1, 107}, 0).n_for, 2U) << "the first group's own is elsewhere by its own account";
     EXPECT_FALSE(votes.count({1, 108}, 1).is_majority());
-    votes.say(3, CameraVotes::Says::silent);
+    votes.say(3, BoardVote::silent);
     EXPECT_TRUE(votes.count({1, 108}, 1).is_majority());
     EXPECT_EQ(votes.n_in_step(0), 1U);
     EXPECT_EQ(votes.n_in_step(1), 0U);
-    votes.say(2, CameraVotes::Says::in_step);
+    votes.say(2, BoardVote::in_step);
     votes.stand(1, {1, 107});
     EXPECT_EQ(votes.n_in_step(0), 2U);
     votes.stand(1, {1, 108});

@@ -20,7 +20,7 @@ class DomWatch {
     struct Seen {
         pipeline::SilenceNotice silence;
         receive::SpeakerNotices speakers;
-        receive::TenfoldNotice ahead, other_run, no_clock;
+        receive::ThrottledNotice ahead, other_run, no_clock;
     };
 
     const SliceBuilder& builder_;

@@ -64,7 +64,7 @@ void SliceBuilder::place(const receive::Datagram& datagram) noexcept {
     if (!dom) return;
     DomState& state = doms_[*dom];
     state.counters.add(DomCounter::datagrams);
-    if (is_strangers(*dom, datagram.source)) return state.counters.add(DomCounter::strangers);
+    if (reject_stranger(*dom, datagram.source)) return state.counters.add(DomCounter::strangers);
     const std::uint64_t slice = slice_of(packet.header);
     const auto rejected = reject(packet.header, slice);
     const DomCounter outcome = rejected ? *rejected : place_in_window(*dom, packet, slice);
@@ -79,7 +79,7 @@ void SliceBuilder::place(const receive::Datagram& datagram) noexcept {
     if (!settled_) settle();
 }
 
-bool SliceBuilder::is_strangers(std::uint32_t dom, receive::SourceAddress source) noexcept {
+bool SliceBuilder::reject_stranger(std::uint32_t dom, receive::SourceAddress source) noexcept {
     using Heard = receive::BoardSource::Heard;
     const Heard heard = doms_[dom].source.hear(source, now_ns_, read_until_ns_);
     if (heard == Heard::moved || heard == Heard::taken_over) doms_[dom].counters.add(DomCounter::source_changes);

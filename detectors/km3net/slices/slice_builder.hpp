@@ -94,7 +94,7 @@ class SliceBuilder final : public pipeline::DatagramUser {
         receive::BoardSource source;
         std::atomic<bool> silent{true};  ///< until it speaks
     };
-    bool is_strangers(std::uint32_t dom, receive::SourceAddress source) noexcept;
+    bool reject_stranger(std::uint32_t dom, receive::SourceAddress source) noexcept;
     std::optional<DomCounter> reject(const clb::Header& header, std::uint64_t slice) const noexcept;
     DomCounter place_in_window(std::uint32_t dom, const clb::PacketView& packet, std::uint64_t slice) noexcept;
     DomCounter add(std::uint32_t buffer, std::uint32_t dom, const clb::PacketView& packet) noexcept;

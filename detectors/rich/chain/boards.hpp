@@ -40,7 +40,7 @@ class RichBoards {
         pipeline::AddedNotice kernel_dropped, refused, dropped_packets;
         std::uint64_t n_by_kernel = 0;
         receive::SpeakerNotices speakers;
-        receive::TenfoldNotice ahead, same_time, conflicting;
+        receive::ThrottledNotice ahead, same_time, conflicting;
     };
 
     /// Neighbouring boards that one thread receives.

@@ -31,7 +31,7 @@ class CardSource final : public EventSource {
   private:
     struct Seen {
         pipeline::SilenceNotice silence{};
-        receive::TenfoldNotice ahead{};
+        receive::ThrottledNotice ahead{};
     };
 
     void add_notices(pipeline::Notices& notices);

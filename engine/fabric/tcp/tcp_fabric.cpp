@@ -128,7 +128,7 @@ Status TcpFabric::post(Peer to, const Outgoing& frame) noexcept {
 
 std::size_t TcpFabric::progress() noexcept {
     n_things_ = 0;
-    mind_own_pause();
+    forgive_own_pause();
     report_disconnected();
     for (std::size_t peer = 0; peer < links_.size(); ++peer) flush(static_cast<Peer>(peer));
     std::array<epoll_event, n_events_at_most> events;

@@ -117,7 +117,7 @@ class TcpFabric final : public Fabric, private FrameSink {
     void break_link(Peer peer) noexcept;
     void lose(Peer peer) noexcept;
     void lose_broken() noexcept;
-    void mind_own_pause() noexcept;
+    void forgive_own_pause() noexcept;
     void on_timer() noexcept;
     void check_time_of(Peer peer) noexcept;
 

@@ -260,7 +260,7 @@ void TcpFabric::lose(Peer peer) noexcept {
 }
 
 /// After a pause of our own, nothing shows that peers were silent: what they sent meanwhile may not be read yet.
-void TcpFabric::mind_own_pause() noexcept {
+void TcpFabric::forgive_own_pause() noexcept {
     const Nanoseconds before_ns = std::exchange(now_ns_, clock_.monotonic_ns()), pause_ns = now_ns_ - before_ns;
     if (before_ns == 0 || pause_ns < config_.heartbeat_ns) return;
     for (Link& link : links_) link.heard_ns += pause_ns;

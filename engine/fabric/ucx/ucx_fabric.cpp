@@ -95,7 +95,7 @@ class UcxFabric final : public Fabric {
     bool leaves(Peer peer) const noexcept;
     UcxLink* link_to(Peer peer) const noexcept { return peer < links_.size() ? links_[peer].get() : nullptr; }
     void look_at_clock() noexcept;
-    void mind_own_pause() noexcept;
+    void forgive_own_pause() noexcept;
     void tick() noexcept;
     void tell_ready() noexcept;
     void report_done() noexcept;
@@ -274,7 +274,7 @@ std::size_t UcxFabric::progress() noexcept {
     shared_.n_things = 0;
     worker_->take_tick();
     look_at_clock();
-    mind_own_pause();
+    forgive_own_pause();
     shared_.may_tell = true;
     const unsigned n_polled = ucp_worker_progress(worker_->handle());
     if (shared_.has_ready) tell_ready();
@@ -292,7 +292,7 @@ void UcxFabric::look_at_clock() noexcept {
 /// After a long pause of our own, peers may have given us up and reused the memory that we would fetch from. So we give
 /// them up first, before anything they sent is looked at. After a shorter pause peers get as much more time: what they
 /// sent meanwhile is not read yet.
-void UcxFabric::mind_own_pause() noexcept {
+void UcxFabric::forgive_own_pause() noexcept {
     const Nanoseconds last_ns = std::exchange(last_progress_ns_, shared_.now_ns);
     const Nanoseconds pause_ns = shared_.now_ns - last_ns;
     if (pause_ns < config_.heartbeat_ns) return;

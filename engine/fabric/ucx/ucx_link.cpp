@@ -289,7 +289,7 @@ bool UcxLink::try_close() noexcept {
     if (!closed_ && !may_close(silent)) return false;
     if (!std::exchange(closed_, true) && sees_death_ && endpoint_ != nullptr) force_close();
     // Unwatched: a peer that lives takes or drops what is under way; one that does not within the timeout gives us up
-    // itself before it looks at anything again (UcxFabric::mind_own_pause).
+    // itself before it looks at anything again (UcxFabric::forgive_own_pause).
     if (n_receiving_ > 0 || (n_in_ucx_ > 0 && (sees_death_ || !silent))) return false;
     for (UcxSlot& slot : slots_)
         if (slot.stage != UcxSlot::Stage::free && slot.stage != UcxSlot::Stage::finished)

@@ -10,8 +10,8 @@
 
 #include "core/kernel_handle.hpp"
 #include "fabric/fabric_config.hpp"
+#include "fabric/ucx/ucx_connection_limiter.hpp"
 #include "fabric/ucx/ucx_devices.hpp"
-#include "fabric/ucx/ucx_door.hpp"
 
 namespace anello::fabric {
 
@@ -53,7 +53,7 @@ class UcxWorker {
 
     const UcxDevices devices_;
     std::string warning_;
-    std::optional<UcxDoor> door_;
+    std::optional<UcxConnectionLimiter> door_;
     ucp_context_h context_ = nullptr;
     ucp_worker_h worker_ = nullptr;
     Descriptor poll_, ticks_;

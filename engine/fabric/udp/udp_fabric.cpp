@@ -100,7 +100,7 @@ Status UdpFabric::send(Peer to, std::span<const std::byte> header, std::span<con
 
 std::size_t UdpFabric::progress() noexcept {
     n_things_ = 0;
-    mind_own_pause();
+    forgive_own_pause();
     blocked_ = false;
     report_disconnected();
     receive();

@@ -100,7 +100,7 @@ class UdpFabric final : public Fabric {
     void come_up(Peer peer) noexcept;
     void forget(Link& link, std::uint64_t sent_below) noexcept;
     void lose(Peer peer, std::uint64_t sent_below = UINT64_MAX) noexcept;
-    void mind_own_pause() noexcept;
+    void forgive_own_pause() noexcept;
     void on_timer() noexcept;
     void check_time_of(Peer peer) noexcept;
     void report_disconnected() noexcept;

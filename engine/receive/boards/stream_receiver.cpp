@@ -36,7 +36,7 @@ StreamReceiver::StreamReceiver(const StreamConfig& config, std::uint16_t stream,
       counters_(counters),
       clock_(clock),
       read_until_ns_(clock.monotonic_ns()),
-      told_ns_(read_until_ns_),
+      last_on_time_ns_(read_until_ns_),
       scratch_(block_bytes(out.shape())) {
     validate(config, out.shape());
     watch_.expect(config.source);
@@ -48,13 +48,13 @@ void StreamReceiver::on_datagram(const Datagram& datagram) noexcept {
     counters_.stream.add(ReceiveCounter::bytes, datagram.bytes.size());
     PacketInfo packet;
     const bool is_own = binding_.is_bound_to(datagram.source);
-    if (!is_own && !watch_.may_speak(binding_, datagram.source, read_ns_ - heard_ns_)) [[unlikely]]
+    if (!is_own && !watch_.may_speak(binding_, datagram.source, read_ns_ - last_accepted_ns_)) [[unlikely]]
         return counters_.stream.add(ReceiveCounter::strangers);
     const wire::Verdict verdict = unpack(datagram, packet);
-    if (!is_own && is_strangers(datagram.source, verdict == wire::Verdict::ok)) [[unlikely]]
+    if (!is_own && reject_stranger(datagram.source, verdict == wire::Verdict::ok)) [[unlikely]]
         return counters_.stream.add(ReceiveCounter::strangers);
-    binding_.hear();
-    heard_ns_ = read_ns_ + (told_ns_ - read_until_ns_);
+    binding_.note_accepted();
+    last_accepted_ns_ = read_ns_ + (last_on_time_ns_ - read_until_ns_);
     counters_.verdicts.add(verdict);
     if (verdict != wire::Verdict::ok) return;
     if (packet.kind == PacketKind::data)
@@ -66,14 +66,14 @@ void StreamReceiver::on_datagram(const Datagram& datagram) noexcept {
     show_announcements();
 }
 
-bool StreamReceiver::is_strangers(SourceAddress source, bool is_right) noexcept {
+bool StreamReceiver::reject_stranger(SourceAddress source, bool is_right) noexcept {
     const SourceAddress before = binding_.source();
-    const auto judgement = watch_.judge(binding_, source, is_right, read_ns_ - heard_ns_);
+    const auto judgement = watch_.judge(binding_, source, is_right, read_ns_ - last_accepted_ns_);
     if (judgement == SourceWatch::Judgement::stranger) return true;
     if (binding_.source() == before) return false;  // malformed, and no source has spoken yet
     if (!(before == SourceAddress{})) counters_.stream.add(ReceiveCounter::source_changes);
     counters_.stream.add(ReceiveCounter::mistaken_strangers, watch_.take_mistaken());
-    judgement == SourceWatch::Judgement::taken_over ? disown() : remember_account();
+    judgement == SourceWatch::Judgement::taken_over ? revoke_source() : remember_account();
     return false;
 }
 
@@ -87,7 +87,7 @@ void StreamReceiver::remember_account() noexcept {
 
 /// The source so far was not the board: its sequence and its totals mean nothing. The builder drops what it has not
 /// used yet, and is no longer bound by bursts that the source had begun and ended.
-void StreamReceiver::disown() noexcept {
+void StreamReceiver::revoke_source() noexcept {
     using enum ReceiveCounter;
     const Account& before = before_source_;
     counters_.stream.add(disowned_packets, counters_.stream[packets] - before.n_packets);
@@ -300,7 +300,7 @@ void StreamReceiver::set_super_packets(std::uint64_t n_messages) noexcept {
 }
 
 void StreamReceiver::on_time(Nanoseconds monotonic_ns) noexcept {
-    told_ns_ = monotonic_ns;
+    last_on_time_ns_ = monotonic_ns;
     if (has_packets() && monotonic_ns - opened_monotonic_ns_ >= config_.gathering_time_ns)
         close_block(CloseReason::gathering_time, block_burst_id_);
     if (!waiting_ends_.empty()) give_waiting_ends();

@@ -79,9 +79,9 @@ class StreamReceiver {
     enum class Target : std::uint8_t { none, block, scratch };  ///< where packets are unpacked to
 
     wire::Verdict unpack(const Datagram& datagram, PacketInfo& packet) noexcept;
-    bool is_strangers(SourceAddress source, bool is_right) noexcept;
+    bool reject_stranger(SourceAddress source, bool is_right) noexcept;
     void remember_account() noexcept;
-    void disown() noexcept;
+    void revoke_source() noexcept;
     void on_marker(const PacketInfo& packet) noexcept;
     Nanoseconds origin_of(std::uint32_t burst_id) const noexcept {
         return origin_.burst_id == burst_id ? origin_.wall_ns : 0;
@@ -120,10 +120,10 @@ class StreamReceiver {
 
     SourceBinding binding_;
     SourceWatch watch_;
-    Nanoseconds read_until_ns_;  ///< monotonic, before this read
-    Nanoseconds read_ns_ = 0;    ///< time in which this stream was read
-    Nanoseconds heard_ns_ = 0;   ///< of such time, the last datagram of the source
-    Nanoseconds told_ns_ = 0;    ///< monotonic, at the last on_time()
+    Nanoseconds read_until_ns_;         ///< monotonic, before this read
+    Nanoseconds read_ns_ = 0;           ///< time in which this stream was read
+    Nanoseconds last_accepted_ns_ = 0;  ///< of such time, the last datagram of the source
+    Nanoseconds last_on_time_ns_ = 0;   ///< monotonic, at the last on_time()
     SequenceTracker sequence_;
     SequenceLog sequence_log_{65'536};
     PacketContents contents_;

@@ -27,7 +27,7 @@ bool BoardBooks::take(const Datagram& datagram, NumberedPacket& packet) noexcept
     if (verdict != wire::Verdict::ok) return false;
     Board& board = boards_[packet.board];
     board.counters.add(PacketCounter::packets);
-    const PacketCounter fate = is_strangers(board, datagram.source)
+    const PacketCounter fate = reject_stranger(board, datagram.source)
                                    ? PacketCounter::strangers
                                    : follow(board, packet.sequence, PacketContents::of(datagram.bytes));
     board.counters.add(fate);
@@ -51,16 +51,16 @@ PacketCounter BoardBooks::follow(Board& board, std::uint32_t sequence, std::uint
     return PacketCounter::used;
 }
 
-bool BoardBooks::is_strangers(Board& board, SourceAddress source) noexcept {
+bool BoardBooks::reject_stranger(Board& board, SourceAddress source) noexcept {
     using Heard = BoardSource::Heard;
     const Heard heard = board.source.hear(source, now_ns_, read_until_ns_);
     if (heard == Heard::moved || heard == Heard::taken_over) board.counters.add(PacketCounter::source_changes);
-    if (heard == Heard::taken_over) disown(board);
+    if (heard == Heard::taken_over) revoke_source(board);
     return heard == Heard::strangers;
 }
 
 /// What came until now was not the board's.
-void BoardBooks::disown(Board& board) noexcept {
+void BoardBooks::revoke_source(Board& board) noexcept {
     board.counters.set(PacketCounter::disowned, board.counters[PacketCounter::used]);
     board.tracker = SequenceTracker{};
     board.log.clear();

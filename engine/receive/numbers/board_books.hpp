@@ -50,8 +50,8 @@ class BoardBooks {
         BoardSource source;
         std::atomic<std::uint32_t> next{0};
     };
-    bool is_strangers(Board& board, SourceAddress source) noexcept;
-    static void disown(Board& board) noexcept;
+    bool reject_stranger(Board& board, SourceAddress source) noexcept;
+    static void revoke_source(Board& board) noexcept;
     static PacketCounter follow(Board& board, std::uint32_t sequence, std::uint32_t content) noexcept;
 
     const ParsePacket parse_;

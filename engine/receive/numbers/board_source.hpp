@@ -22,14 +22,14 @@ class BoardSource {
         Heard heard = Heard::its;
         if (!binding_.is_bound_to(source)) [[unlikely]] {
             const bool was_bound = !(binding_.source() == SourceAddress{});
-            const auto judgement = watch_.judge(binding_, source, true, read_until_ns - heard_ns_);
+            const auto judgement = watch_.judge(binding_, source, true, read_until_ns - last_accepted_ns_);
             if (judgement == SourceWatch::Judgement::stranger) return Heard::strangers;
             heard = judgement == SourceWatch::Judgement::taken_over ? Heard::taken_over
                     : was_bound                                     ? Heard::moved
                                                                     : Heard::its;
         }
-        binding_.hear();
-        heard_ns_ = now_ns;
+        binding_.note_accepted();
+        last_accepted_ns_ = now_ns;
         return heard;
     }
 
@@ -38,7 +38,7 @@ class BoardSource {
   private:
     SourceBinding binding_;
     SourceWatch watch_;
-    Nanoseconds heard_ns_ = 0;
+    Nanoseconds last_accepted_ns_ = 0;
 };
 
 }  // namespace anello::receive

@@ -26,7 +26,7 @@ class SourceBinding {
 
     /// Hot path, both: no allocation, no lock, no log, no throw.
     bool is_bound_to(SourceAddress source) const noexcept { return value() == source.value(); }
-    void hear() noexcept { n_heard_ += n_heard_ < trial_datagrams ? 1 : 0; }
+    void note_accepted() noexcept { n_heard_ += n_heard_ < trial_datagrams ? 1 : 0; }
 
     SourceAddress source() const noexcept { return SourceAddress::of_value(value()); }  ///< Any thread.
 
@@ -94,7 +94,7 @@ class SourceWatch {
 };
 
 /// Tells the operator of a count that should be 0: when it is not, and again when it is ten times as high.
-class TenfoldNotice {
+class ThrottledNotice {
   public:
     bool is_due(std::uint64_t n) noexcept {
         if (n < next_) return false;
@@ -121,7 +121,7 @@ class SpeakerNotices {
     void look(std::uint32_t board, std::uint64_t n_strangers, const Speakers& speakers, Notices& notices);
 
   private:
-    TenfoldNotice strangers_;
+    ThrottledNotice strangers_;
     SourceAddress disowned_;
 };
 

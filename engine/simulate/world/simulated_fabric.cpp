@@ -167,7 +167,7 @@ void SimulatedFabric::lose(Node peer) noexcept {
 }
 
 /// After a pause of our own, nothing shows that peers were silent: what they sent meanwhile may not be read yet.
-void SimulatedFabric::mind_own_pause() noexcept {
+void SimulatedFabric::forgive_own_pause() noexcept {
     const Nanoseconds before_ns = std::exchange(now_ns_, network_.world().monotonic_ns());
     const Nanoseconds pause_ns = now_ns_ - before_ns;
     if (before_ns == 0 || pause_ns < config_.heartbeat_ns) return;
@@ -330,7 +330,7 @@ void SimulatedFabric::transmit(Link& link, PacketPointer packet) noexcept {
 }
 
 std::size_t SimulatedFabric::progress() noexcept {
-    mind_own_pause();
+    forgive_own_pause();
     std::size_t n_things = 0;
     for (; !done_.empty() && done_.front().due_ns <= now_ns_; ++n_things) report_first();
     n_things += pair_all();

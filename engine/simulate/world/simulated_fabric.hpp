@@ -108,7 +108,7 @@ class SimulatedFabric : public fabric::Fabric, private Port {
     void on_open(const Packet& packet) noexcept;
     void on_close(const Packet& packet) noexcept;
     void lose(Node peer) noexcept;
-    void mind_own_pause() noexcept;
+    void forgive_own_pause() noexcept;
     void on_timer() noexcept;
     void check_time_of(Node peer) noexcept;
 

@@ -30,7 +30,7 @@ void add_to(const Descriptor& epoll, const Descriptor& watched, std::uint32_t ev
 
 BellLine::BellLine(Descriptor socket, Descriptor peer_process)
     : socket_(std::move(socket)), peer_process_(std::move(peer_process)), owner_(getpid()) {
-    for (Ear& ear : ears_) ear.event = make_event_descriptor();
+    for (WakeTarget& each : targets_) each.event = make_event_descriptor();
 }
 
 BellLine::~BellLine() {
@@ -53,26 +53,27 @@ bool BellLine::is_ours() const noexcept {
 
 void BellLine::watch_with(const Descriptor& epoll, Way way) const {
     add_to(epoll, socket_, EPOLLIN | EPOLLRDHUP);
-    add_to(epoll, ears_[static_cast<std::size_t>(way)].event, EPOLLIN);
+    add_to(epoll, targets_[static_cast<std::size_t>(way)].event, EPOLLIN);
     if (peer_process_.open()) add_to(epoll, peer_process_, EPOLLIN);
 }
 
 /// Before the wish for a bell is stored (seq_cst): the thread that takes the answering byte then sees this.
 void BellLine::listen(Way way, bool wants_bell) noexcept {
-    ear(way).listens.store(wants_bell, std::memory_order_release);  // pairs with take()
+    target(way).is_armed.store(wants_bell, std::memory_order_release);  // pairs with take()
 }
 
 void BellLine::take(Way way) noexcept {
     std::byte bell{};
     if (recv(socket_.number(), &bell, sizeof bell, MSG_DONTWAIT) > 0) {
-        Ear& other = ear(other_than(way));
-        if (other.listens.load(std::memory_order_acquire)) {  // pairs with listen()
+        WakeTarget& other = target(other_than(way));
+        if (other.is_armed.load(std::memory_order_acquire)) {  // pairs with listen()
             signal_event(other.event);
-            other.was_told.store(true, std::memory_order_release);  // pairs with the exchange below, behind the event
+            other.is_signalled.store(true,
+                                     std::memory_order_release);  // pairs with the exchange below, behind the event
         }
     }
-    Ear& own = ear(way);
-    if (own.was_told.load(std::memory_order_relaxed) && own.was_told.exchange(false, std::memory_order_acquire))
+    WakeTarget& own = target(way);
+    if (own.is_signalled.load(std::memory_order_relaxed) && own.is_signalled.exchange(false, std::memory_order_acquire))
         take_event(own.event);
 }
 

@@ -46,14 +46,14 @@ class BellLine {
 
   private:
     /// How the thread of one direction learns of a bell that the other one took.
-    struct Ear {
+    struct WakeTarget {
         Descriptor event;
-        std::atomic<bool> listens{false}, was_told{false};
+        std::atomic<bool> is_armed{false}, is_signalled{false};
     };
-    Ear& ear(Way way) noexcept { return ears_[static_cast<std::size_t>(way)]; }
+    WakeTarget& target(Way way) noexcept { return targets_[static_cast<std::size_t>(way)]; }
 
     Descriptor socket_, peer_process_;
-    std::array<Ear, static_cast<std::size_t>(Way::count)> ears_;
+    std::array<WakeTarget, static_cast<std::size_t>(Way::count)> targets_;
     const pid_t owner_;
 };
 /// Both directions have it.

@@ -24,7 +24,7 @@ struct Board {
         last = SourceWatch::Judgement::used;
         if (!binding.is_bound_to(source)) last = watch.judge(binding, source, is_right, heard_ago_ns);
         if (last == SourceWatch::Judgement::stranger) return false;
-        binding.hear();
+        binding.note_accepted();
         return true;
     }
     int hears_of(int n, SourceAddress source) {
@@ -166,8 +166,8 @@ TEST(SourceBinding, WhatIsConfiguredIsNotUpForTrial) {
     EXPECT_TRUE(host.hears(other_port, SourceWatch::silence_ns));
 }
 
-TEST(TenfoldNotice, ComesWithTheFirstAndWithTenTimesAsMany) {
-    TenfoldNotice notice;
+TEST(ThrottledNotice, ComesWithTheFirstAndWithTenTimesAsMany) {
+    ThrottledNotice notice;
     EXPECT_FALSE(notice.is_due(0));
     EXPECT_TRUE(notice.is_due(3));
     EXPECT_FALSE(notice.is_due(29));

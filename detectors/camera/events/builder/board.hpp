@@ -54,7 +54,7 @@ struct CameraBoardHistory {
     receive::SequenceTracker sequence;
     std::uint32_t stray_sequence = 0;
     bool has_stray = false;  ///< a fragment was used though its sequence number is not confirmed yet
-    CameraVotes::Says says = CameraVotes::Says::nothing;
+    BoardVote vote = BoardVote::nothing;
     CameraPosition claim;                       ///< where it says that the camera is, when elsewhere,
     Nanoseconds claimed_since_ns = 0;           ///< since when,
     Nanoseconds claimed_ns = 0;                 ///< and when last; 0: never

@@ -129,7 +129,6 @@ class CameraBuilder {
         std::uint8_t trigger_tag = 0;
         std::int32_t n_tag_doubts = 0;
     };
-    using Says = CameraVotes::Says;
 
     // builder.cpp: the path of a fragment
     bool read(const receive::Datagram& datagram, Header& header) noexcept;
@@ -221,7 +220,7 @@ class CameraBuilder {
     Nanoseconds patience_ns() const noexcept;
 
     // builder_votes.cpp: fragments of other runs or far event numbers
-    void say(std::uint32_t board_index, Says says) noexcept;
+    void say(std::uint32_t board_index, BoardVote vote) noexcept;
     void claim(std::uint32_t board_index, CameraPosition at) noexcept;
     void stand(std::uint32_t number) noexcept { votes_->stand(config_.group, {run_id_, number}); }
     void speak_from_elsewhere(const Header& header, std::span<const std::byte> bytes, bool is_followed) noexcept;
@@ -240,9 +239,9 @@ class CameraBuilder {
     void come_in(std::uint32_t board_index) noexcept;
     void settle() noexcept;
     void settle(std::uint32_t board_index) noexcept;
-    enum class Fate : std::uint8_t { waits, fits, goes };
+    enum class HeldAction : std::uint8_t { keep, place, drop };
     bool follow_held(std::uint32_t board_index, std::uint32_t i) noexcept;
-    Fate fate_of(const CameraHold::Datagram& held, std::uint32_t board_index) noexcept;
+    HeldAction action_for(const CameraHold::Datagram& held, std::uint32_t board_index) noexcept;
     void use_held(const CameraHold::Datagram& held) noexcept;
     void watch_votes() noexcept;
     void silence_unheard(Nanoseconds since_ns) noexcept;

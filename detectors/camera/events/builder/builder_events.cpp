@@ -42,7 +42,7 @@ bool CameraBuilder::can_begin_earlier(std::uint32_t number) const noexcept {
 bool CameraBuilder::have_come_to(std::uint32_t number, std::uint32_t board_index) const noexcept {
     std::uint32_t n_there = 0, n_voters = 0;
     for (std::uint32_t i = 0; i < config_.boards.count; ++i) {
-        if (histories_[i].says == Says::silent && i != board_index) continue;
+        if (histories_[i].vote == BoardVote::silent && i != board_index) continue;
         ++n_voters;
         const std::uint32_t n_held = hold_.size(i);
         std::uint32_t newest = boards_[i].newest_event;

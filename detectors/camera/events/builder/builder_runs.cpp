@@ -145,7 +145,7 @@ void CameraBuilder::set_state(std::uint32_t board_index, events::BoardState stat
     Counters<CameraBoardCounter>& counters = board_counters_[board_index];
     counters.set(CameraBoardCounter::state, static_cast<std::uint64_t>(state));
     if (state != events::BoardState::silent) return;
-    if (histories_[board_index].says != Says::elsewhere) say(board_index, Says::silent);
+    if (histories_[board_index].vote != BoardVote::elsewhere) say(board_index, BoardVote::silent);
     counters.add(CameraBoardCounter::silences);
     counters_.add(CameraBuildCounter::boards_silenced);
 }
@@ -184,7 +184,7 @@ void CameraBuilder::begin_run_of_board(std::uint32_t board_index, std::uint32_t 
     CameraBoardHistory& history = histories_[board_index];
     if (board.state.load(std::memory_order_relaxed) == events::BoardState::ended)
         set_state(board_index, events::BoardState::live, 0);
-    if (history.says == Says::in_step) say(board_index, Says::nothing);
+    if (history.vote == BoardVote::in_step) say(board_index, BoardVote::nothing);
     tell_tracker(board_index);
     if (history.sequence.started()) history.sequence.restart();
     if (history.unused_run == run_id) history.n_not_lost += std::exchange(history.n_unused, 0);
@@ -261,7 +261,7 @@ void CameraBuilder::on_marker_of_run(const Header& header, std::span<const std::
 void CameraBuilder::on_marker_of_other_run(const Header& header, std::span<const std::byte> bytes) noexcept {
     const CameraBoardHistory& history = histories_[index_of(header)];
     const bool begins = (header.flags & wire::camera::start_of_run) != 0;
-    const bool goes_on = history.says == Says::elsewhere && history.claim.run_id == header.run_id;
+    const bool goes_on = history.vote == BoardVote::elsewhere && history.claim.run_id == header.run_id;
     if (!begins && !goes_on) return;
     const std::uint32_t number = goes_on ? history.claim.event_number : totals_of(header, bytes).first_event;
     claim(index_of(header), {header.run_id, number});

@@ -7,25 +7,25 @@
 /// builder follows. Hot path: no allocation, no lock, no log, no throw.
 namespace anello::camera {
 
-void CameraBuilder::say(std::uint32_t board_index, Says says) noexcept {
+void CameraBuilder::say(std::uint32_t board_index, BoardVote vote) noexcept {
     CameraBoardHistory& history = histories_[board_index];
-    if (history.says == Says::in_step) is_confirmed();  // to be seen before the first one leaves
-    n_elsewhere_ += (says == Says::elsewhere ? 1U : 0U) - (history.says == Says::elsewhere ? 1U : 0U);
-    history.says = says;
-    boards_[board_index].is_apart = says != Says::in_step || hold_.size(board_index) > 0;
-    if (says == Says::elsewhere) return;  // the claim tells the others
+    if (history.vote == BoardVote::in_step) is_confirmed();  // to be seen before the first one leaves
+    n_elsewhere_ += (vote == BoardVote::elsewhere ? 1U : 0U) - (history.vote == BoardVote::elsewhere ? 1U : 0U);
+    history.vote = vote;
+    boards_[board_index].is_apart = vote != BoardVote::in_step || hold_.size(board_index) > 0;
+    if (vote == BoardVote::elsewhere) return;  // the claim tells the others
     history.is_outvoted.store(false, std::memory_order_relaxed);
-    votes_->say(config_.boards.first + board_index, says);
+    votes_->say(config_.boards.first + board_index, vote);
 }
 
 void CameraBuilder::claim(std::uint32_t board_index, CameraPosition at) noexcept {
     CameraBoardHistory& history = histories_[board_index];
-    const bool goes_on = history.says == Says::elsewhere && votes_->agree(history.claim, at);
+    const bool goes_on = history.vote == BoardVote::elsewhere && votes_->agree(history.claim, at);
     if (!goes_on) history.claimed_since_ns = now_ns_;
     history.claim = at;
     history.claimed_ns = now_ns_;
     history.shown_claim.store(CameraVotes::packed(at), std::memory_order_relaxed);
-    if (history.says != Says::elsewhere) say(board_index, Says::elsewhere);
+    if (history.vote != BoardVote::elsewhere) say(board_index, BoardVote::elsewhere);
     votes_->claim(config_.boards.first + board_index, at, now_ns_ - history.claimed_since_ns);
     if (votes_->asked_ns() == 0 || now_ns_ - votes_->asked_ns() > 2 * patience_ns()) votes_->ask(now_ns_);
 }
@@ -127,7 +127,7 @@ void CameraBuilder::move_window(CameraPosition to) noexcept {
     base_ = to.event_number;
     is_fresh_ = true;
     for (std::uint32_t i = 0; i < config_.boards.count; ++i)
-        if (histories_[i].says == Says::in_step) say(i, Says::nothing);
+        if (histories_[i].vote == BoardVote::in_step) say(i, BoardVote::nothing);
     is_confirmed_ = false;
     stand(base_);
 }
@@ -139,7 +139,7 @@ CameraPosition CameraBuilder::earliest_of(CameraPosition at) const noexcept {
         if (votes_->agree(position, at) && is_before(position.event_number, earliest.event_number)) earliest = position;
     };
     for (std::uint32_t i = 0; i < config_.boards.count; ++i) {
-        if (histories_[i].says != Says::elsewhere || !votes_->agree(histories_[i].claim, at)) continue;
+        if (histories_[i].vote != BoardVote::elsewhere || !votes_->agree(histories_[i].claim, at)) continue;
         consider(histories_[i].claim);
         for (std::uint32_t k = 0; k < hold_.size(i); ++k) {
             const Header& header = hold_.at(i, k).header;
@@ -151,7 +151,8 @@ CameraPosition CameraBuilder::earliest_of(CameraPosition at) const noexcept {
 
 void CameraBuilder::take_in_step(CameraPosition at) noexcept {
     for (std::uint32_t i = 0; i < config_.boards.count; ++i)
-        if (histories_[i].says == Says::elsewhere && votes_->agree(histories_[i].claim, at)) say(i, Says::in_step);
+        if (histories_[i].vote == BoardVote::elsewhere && votes_->agree(histories_[i].claim, at))
+            say(i, BoardVote::in_step);
 }
 
 /// What a few boards sent before the others agreed becomes no event.
@@ -175,7 +176,7 @@ void CameraBuilder::discard_open(CameraBuildCounter group_counter, CameraBoardCo
 
 /// A board is where its group is. What was held of it is used as far as it fits.
 void CameraBuilder::come_in(std::uint32_t board_index) noexcept {
-    if (histories_[board_index].says != Says::in_step) say(board_index, Says::in_step);
+    if (histories_[board_index].vote != BoardVote::in_step) say(board_index, BoardVote::in_step);
     if (!is_settling_) settle(board_index);
 }
 
@@ -188,10 +189,10 @@ void CameraBuilder::settle(std::uint32_t board_index) noexcept {
     for (std::uint32_t i = 0; i < hold_.size(board_index);) {
         if (!follow_held(board_index, i)) continue;
         const CameraHold::Datagram held = hold_.at(board_index, i);
-        const Fate fate = fate_of(held, board_index);
-        if (fate == Fate::waits) {
+        const HeldAction action = action_for(held, board_index);
+        if (action == HeldAction::keep) {
             ++i;
-        } else if (fate == Fate::goes) {
+        } else if (action == HeldAction::drop) {
             drop_held(board_index, i);
         } else {
             hold_.remove(board_index, i);
@@ -199,7 +200,7 @@ void CameraBuilder::settle(std::uint32_t board_index) noexcept {
         }
     }
     is_settling_ = false;
-    boards_[board_index].is_apart = histories_[board_index].says != Says::in_step || hold_.size(board_index) > 0;
+    boards_[board_index].is_apart = histories_[board_index].vote != BoardVote::in_step || hold_.size(board_index) > 0;
 }
 
 /// What was held of a run that has begun takes its place in the board's sequence. False: it had come before, and goes.
@@ -213,20 +214,21 @@ bool CameraBuilder::follow_held(std::uint32_t board_index, std::uint32_t i) noex
     return false;
 }
 
-CameraBuilder::Fate CameraBuilder::fate_of(const CameraHold::Datagram& held, std::uint32_t board_index) noexcept {
+CameraBuilder::HeldAction CameraBuilder::action_for(const CameraHold::Datagram& held,
+                                                    std::uint32_t board_index) noexcept {
     const CameraBoardHistory& history = histories_[board_index];
     const CameraPosition at{held.header.run_id, held.header.event_number};
-    const bool is_claimed = history.says == Says::elsewhere && history.claim.run_id == at.run_id;
-    if (at.run_id != run_id_) return is_claimed ? Fate::waits : Fate::goes;
-    if (held.header.is_marker()) return Fate::fits;
-    if (run_over_) return Fate::goes;
+    const bool is_claimed = history.vote == BoardVote::elsewhere && history.claim.run_id == at.run_id;
+    if (at.run_id != run_id_) return is_claimed ? HeldAction::keep : HeldAction::drop;
+    if (held.header.is_marker()) return HeldAction::place;
+    if (run_over_) return HeldAction::drop;
     const std::uint32_t window = config_.window_events, ahead = at.event_number - base_;
     if (ahead < window && place_of(at.event_number).room == Room::empty) {
         take_free();
-        return n_spare_ > 0 || config_.full_policy != receive::FullPolicy::wait ? Fate::fits : Fate::waits;
+        return n_spare_ > 0 || config_.full_policy != receive::FullPolicy::wait ? HeldAction::place : HeldAction::keep;
     }
-    if (ahead < window || base_ - at.event_number <= window) return Fate::fits;
-    return ahead < 2 * window || (is_claimed && votes_->agree(history.claim, at)) ? Fate::waits : Fate::goes;
+    if (ahead < window || base_ - at.event_number <= window) return HeldAction::place;
+    return ahead < 2 * window || (is_claimed && votes_->agree(history.claim, at)) ? HeldAction::keep : HeldAction::drop;
 }
 
 void CameraBuilder::use_held(const CameraHold::Datagram& held) noexcept {
@@ -244,9 +246,9 @@ void CameraBuilder::watch_votes() noexcept {
     weighed_ns_ = input_ns_;
     for (std::uint32_t i = 0; i < config_.boards.count; ++i) {
         CameraBoardHistory& history = histories_[i];
-        if (history.says == Says::elsewhere) decide(history.claim);
+        if (history.vote == BoardVote::elsewhere) decide(history.claim);
         const bool is_outvoted =
-            history.says == Says::elsewhere && weighed_ns_ - history.claimed_since_ns >= config_.timeout_ns;
+            history.vote == BoardVote::elsewhere && weighed_ns_ - history.claimed_since_ns >= config_.timeout_ns;
         history.is_outvoted.store(is_outvoted, std::memory_order_relaxed);
     }
 }
@@ -256,8 +258,8 @@ void CameraBuilder::silence_unheard(Nanoseconds since_ns) noexcept {
     for (std::uint32_t i = 0; i < config_.boards.count; ++i) {
         const CameraBoardHistory& history = histories_[i];
         const Nanoseconds seen_ns = boards_[i].last_seen_ns.load(std::memory_order_relaxed);
-        if (history.says == Says::silent || std::max(seen_ns, history.claimed_ns) >= since_ns) continue;
-        say(i, Says::silent);
+        if (history.vote == BoardVote::silent || std::max(seen_ns, history.claimed_ns) >= since_ns) continue;
+        say(i, BoardVote::silent);
         if (boards_[i].state.load(std::memory_order_relaxed) == events::BoardState::live)
             set_state(i, events::BoardState::silent, 0);
     }

@@ -45,7 +45,7 @@ void CameraBuilder::disown(std::uint32_t board_index) noexcept {
     CameraBoardHistory& history = histories_[board_index];
     board_counters_[board_index].add(CameraBoardCounter::disowned, board.n_placed - history.n_placed_before_source);
     while (hold_.size(board_index) > 0) drop_held(board_index, 0);
-    if (history.says == Says::elsewhere) say(board_index, Says::nothing);
+    if (history.vote == BoardVote::elsewhere) say(board_index, BoardVote::nothing);
     board.n_in_sequence = 0;
     board.in_sequence = false;
     history.sequence = history.sequence_before_source;

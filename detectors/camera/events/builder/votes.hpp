@@ -15,6 +15,14 @@ struct CameraPosition {
     bool operator==(const CameraPosition&) const = default;
 };
 
+/// What one board says of where the camera is.
+enum class BoardVote : std::uint8_t {
+    silent,     ///< has no vote
+    nothing,    ///< has one, and nothing of this run came from it yet
+    in_step,    ///< is where its group is
+    elsewhere,  ///< has left it: votes for the position that it claims
+};
+
 /// What each board of a camera says about run and event number, and how many boards agree: a minority of the boards
 /// that speak changes nothing.
 ///
@@ -23,12 +31,6 @@ struct CameraPosition {
 /// allocation, no lock, no log, no throw.
 class CameraVotes {
   public:
-    enum class Says : std::uint8_t {
-        silent,     ///< has no vote
-        nothing,    ///< has one, and nothing of this run came from it yet
-        in_step,    ///< is where its group is
-        elsewhere,  ///< says that the camera is at the position that it claims
-    };
     struct Count {
         std::uint32_t n_for = 0, n_voters = 0;
         bool is_majority() const noexcept { return 2 * n_for > n_voters; }
@@ -40,7 +42,7 @@ class CameraVotes {
     /// At set-up: this board is received, by this group. Others have no vote.
     void enrol(std::uint32_t board, std::uint32_t group) noexcept;
 
-    void say(std::uint32_t board, Says says) noexcept;
+    void say(std::uint32_t board, BoardVote vote) noexcept;
     /// How long the board has kept saying so.
     void claim(std::uint32_t board, CameraPosition at, Nanoseconds lasts_ns) noexcept;
     /// Where the group's boards in step are.
@@ -83,7 +85,7 @@ class CameraVotes {
     struct Board {
         std::atomic<std::uint64_t> position{0};
         std::atomic<Nanoseconds> lasts_ns{0};
-        std::atomic<Says> says{Says::silent};
+        std::atomic<BoardVote> vote{BoardVote::silent};
         std::uint8_t group = 0;
     };
     struct alignas(64) Group {

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Who may reach the sockets that UCX opens, and what strangers there cost.
 #ifdef ANELLO_UCX
-#include "fabric/ucx/ucx_door.hpp"
+#include "fabric/ucx/ucx_connection_limiter.hpp"
 
 #include <arpa/inet.h>
 #include <gtest/gtest.h>
@@ -128,8 +128,9 @@ TEST_F(UcxSockets, WhoSaysTooLittleIsClosedAndPeersAreNot) {
     const std::vector<RawSocket> mumbling = strangers(100, listening.front(), "x");
     EXPECT_TRUE(farm.until([&] { return n_accepted(listening) == n_peers + mumbling.size(); }));
     farm.pass(2 * farm.config().heartbeat_ns);
-    EXPECT_TRUE(farm.until([&] { return n_accepted(listening) <= n_peers + 2 * UcxDoor::most_unanswered; }));
-    farm.pass(2 * UcxDoor::patience_ns);
+    EXPECT_TRUE(
+        farm.until([&] { return n_accepted(listening) <= n_peers + 2 * UcxConnectionLimiter::max_unanswered; }));
+    farm.pass(2 * UcxConnectionLimiter::patience_ns);
     EXPECT_TRUE(farm.until([&] { return n_accepted(listening) == n_peers; }));
     EXPECT_GE(farm.count(FabricCounter::strangers_refused), mumbling.size());
     EXPECT_TRUE(farm.all_up());
@@ -157,21 +158,21 @@ class Door : public ::testing::Test {
     RawSocket listening_{SOCK_STREAM};
     std::uint16_t port_;
     std::vector<RawSocket> strangers_, taken_;
-    UcxDoor door_{std::vector{ucx_sockets::here(listening_.number())}};
+    UcxConnectionLimiter door_{std::vector{ucx_sockets::here(listening_.number())}};
 };
 
 TEST_F(Door, WhoGetsNoAnswerIsClosedAfterItsTime) {
-    constexpr Nanoseconds begin_ns = 5 * UcxDoor::patience_ns;
+    constexpr Nanoseconds begin_ns = 5 * UcxConnectionLimiter::patience_ns;
     come(1);
     EXPECT_EQ(door_.close_strangers(begin_ns), 0U);
-    EXPECT_EQ(door_.close_strangers(begin_ns + UcxDoor::patience_ns - 1), 0U);
+    EXPECT_EQ(door_.close_strangers(begin_ns + UcxConnectionLimiter::patience_ns - 1), 0U);
     EXPECT_FALSE(strangers_.back().ended());
-    EXPECT_EQ(door_.close_strangers(begin_ns + UcxDoor::patience_ns), 1U);
+    EXPECT_EQ(door_.close_strangers(begin_ns + UcxConnectionLimiter::patience_ns), 1U);
     EXPECT_TRUE(strangers_.back().ended());
 }
 
 TEST_F(Door, WhoIsGoneLeavesItsTimeToTheNext) {
-    come(UcxDoor::most_unanswered);
+    come(UcxConnectionLimiter::max_unanswered);
     EXPECT_EQ(door_.close_strangers(1), 0U);
     come(1);
     EXPECT_EQ(door_.close_strangers(1), 1U) << "they are too many";
@@ -187,7 +188,7 @@ TEST_F(UcxSockets, WhoSpeaksAnotherLanguageIsClosedByUcx) {
     const std::vector<SocketName> listening = opened();
     const std::size_t n_peers = n_accepted(listening);
     const std::vector<RawSocket> browsers = strangers(10, listening.front(), "GET / HTTP/1.1\r\n\r\n");
-    farm.pass(2 * UcxDoor::patience_ns);
+    farm.pass(2 * UcxConnectionLimiter::patience_ns);
     EXPECT_TRUE(farm.until([&] { return n_accepted(listening) == n_peers; }));
     EXPECT_TRUE(farm.all_up());
 }

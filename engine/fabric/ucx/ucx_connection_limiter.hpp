@@ -14,12 +14,12 @@ namespace anello::fabric {
 /// Watches over UCX's listening TCP sockets. UCX 1.13 keeps every connection for as long as the other side likes, so
 /// that strangers use up our descriptors. Here silent connections stay in the kernel; those that send too little for
 /// UCX to answer are closed after a second, or sooner if there are many.
-class UcxDoor {
+class UcxConnectionLimiter {
   public:
     static constexpr Nanoseconds patience_ns = 1'000'000'000;
-    static constexpr std::size_t most_unanswered = 32;
+    static constexpr std::size_t max_unanswered = 32;
 
-    explicit UcxDoor(std::vector<SocketName> listening);
+    explicit UcxConnectionLimiter(std::vector<SocketName> listening);
 
     const std::vector<SocketName>& listening() const noexcept { return listening_; }
     /// To be called now and then. Returns how many were closed. No allocation, no throw.
@@ -31,7 +31,7 @@ class UcxDoor {
         Nanoseconds since_ns;
         bool still_there;
     };
-    bool is_to_go(const SocketName& from, Nanoseconds now_ns) noexcept;
+    bool must_close(const SocketName& from, Nanoseconds now_ns) noexcept;
 
     const std::vector<SocketName> listening_;
     std::vector<Unanswered> unanswered_;

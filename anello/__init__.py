@@ -89,7 +89,7 @@ class _Package(ModuleType):
 
 
 sys.modules[__name__].__class__ = _Package
-sys.meta_path.append(_MovedModules)  # type: ignore[arg-type]
+sys.meta_path.append(_MovedModules)
 
 _DETECTORS = os.path.join(os.path.dirname(os.path.dirname(__file__)), "detectors")  # noqa: PTH118, PTH120
 if os.path.isfile(os.path.join(_DETECTORS, "CMakeLists.txt")):  # noqa: PTH113, PTH118 - the source tree

@@ -12,8 +12,8 @@ from anello.configuration.section import Section
 class BackendKeys(Section):
     """Datagrams from the network, or from a file."""
 
-    backend: Literal["socket", "io_uring", "af_xdp", "tpacket", "pcap", "nanet"] = Field(default="socket", description="How datagrams are received: from sockets, by recvmmsg or io_uring; from an interface, by AF_XDP or TPACKET_V3; from a capture file; through the network card's model, which simulates it. `anello doctor` says which of them work on this machine.")
-    interface: str = Field(default="lo", min_length=1, max_length=15, description="Backends af_xdp and tpacket: the network interface.")
+    backend: Literal["socket", "io_uring", "af_xdp", "pcap", "nanet"] = Field(default="socket", description="How datagrams are received: from sockets, by recvmmsg or io_uring; from an interface, by AF_XDP; from a capture file; through the network card's model, which simulates it. `anello doctor` says which of them work on this machine.")
+    interface: str = Field(default="lo", min_length=1, max_length=15, description="Backend af_xdp: the network interface.")
     host: str = Field(default="127.0.0.1", min_length=1, description="Local address to listen on; 0.0.0.0 means all, and :: all over IPv4 and IPv6; that of a multicast group: it is joined.")
     group_interface: str = Field(default="", max_length=15, description="Backends socket and io_uring, of a multicast group: the interface that it comes by; empty: as the system's routes say. The others join by receive.interface.")
     group_source: str = Field(default="", description="Of a multicast group: the one host to hear (SSM, IGMPv3 or MLDv2); empty: any (ASM).")

@@ -21,7 +21,7 @@ from typing import Any, Self
 from anello.configuration.base import Config, Scalar
 from anello.system.run_directory import beside
 
-SOURCE = Path(__file__).parent.parent  # of the package; in a checkout it holds .git
+SOURCE = Path(__file__).parents[2]  # where the package lies; in a checkout it holds .git
 DIGEST_LETTERS = 16
 GIT_PATIENCE_S = 5.0
 CHANGED = "+changes"

@@ -68,7 +68,7 @@ def sizes(text: str) -> list[int]:
 
 
 def find_program(given: Path | None) -> Path:
-    root = Path(__file__).parents[1]
+    root = Path(__file__).parents[2]
     places = [given] if given else [root / "build" / build / "bench/stream_transfer" for build in BUILDS]
     for place in places:
         if place.exists():

@@ -5,9 +5,9 @@ from anello.registry import Registration, SearchKeys
 
 REGISTRATION = Registration(
     about="slices and coincidences of a KM3NeT line",
-    config=f"{__package__}.config:Km3netConfig",
-    presentation=f"{__package__}.presentation:Km3netPresentation",
-    live=f"{__package__}.live_view:Km3netLive",
+    config=f"{__package__}.configuration.config:Km3netConfig",
+    presentation=f"{__package__}.report.presentation:Km3netPresentation",
+    live=f"{__package__}.report.live_view:Km3netLive",
     chain=f"{__package__}.chain:Km3netChain",
     feed=f"{__package__}.feed:Km3netFeed",
     farm=f"{__package__}.farm:Km3netPart",

@@ -18,10 +18,10 @@ from .engine import Node, Source, engine
 if TYPE_CHECKING:  # the node's and the report's, which the front ends' process does not load
     from anello.account.record import CounterDict
     from anello.account.verdict import Flaw
-    from anello.rich.analysis.events_csv import HitEvents
-    from anello.rich.report.event_sampler import EventSampler
 
     from .account.record import RichRecord
+    from .analysis.events_csv import HitEvents
+    from .report.event_sampler import EventSampler
     from .report.progress import RichMeter
 
 MEAN_INTERVALS = 20.0  # between two events: longer comes once in 10^9
@@ -67,7 +67,7 @@ class RichChain(Chain):
         return source
 
     def keeper(self) -> EventSampler:
-        from anello.rich.report.event_sampler import EventSampler
+        from .report.event_sampler import EventSampler
 
         return EventSampler(self._config.run.n_report_events)
 

@@ -24,7 +24,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from anello.errors import ConfigError
-from anello.rich.analysis.rings import Rings
+
+from .analysis.rings import Rings
 
 FIELD = "trigger.python"
 FINE_TIME_NS = 24.950971341 / 256

@@ -17,10 +17,10 @@ import pytest
 from packet_files import vectors, write_capture
 
 pytest.importorskip("anello._engine", reason="the compiled engine is not built")
+from anello import card as cards
 from anello import packets
 from anello.card import Card
 from anello.errors import ConfigError
-from anello.packets import card as cards
 
 ROOT = Path(__file__).parents[2]
 MGP = vectors()["mgp_16bit_checksum"][0]

@@ -156,7 +156,7 @@ def test_a_summary_says_rates_in_hz() -> None:
 
 
 def test_an_unknown_format_is_refused_by_name() -> None:
-    with pytest.raises(ConfigError, match="mgp, camera, clb"):
+    with pytest.raises(ConfigError, match="mgp, mfp, "):
         packets.decode(b"", "ogg")
 
 

@@ -8,6 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as some
 
+from anello.report import share as shares
 from anello.rich.analysis import physics
 from anello.rich.analysis.rings import Rings
 
@@ -111,14 +112,14 @@ def test_match_is_the_slow_match(events: list[tuple[list[tuple[float, float, flo
 
 @given(some.integers(0, 10_000), some.integers(0, 10_000))
 def test_interval_holds_the_share(n: int, more: int) -> None:
-    share = physics.share(n, n + more)
+    share = shares.share(n, n + more)
     assert 0 <= share.low <= share.high <= 1
     assert not share.total or share.low <= share.value <= share.high
 
 
 def test_interval_is_wilsons() -> None:
     # Wilson, J. Am. Stat. Assoc. 22 (1927) 209, with z = 1: (p + z2/2n +- z sqrt(p(1-p)/n + z2/4n2)) / (1 + z2/n)
-    share = physics.share(9, 10)
+    share = shares.share(9, 10)
     assert share.low == pytest.approx((0.95 - math.sqrt(0.009 + 0.0025)) / 1.1)
     assert share.high == pytest.approx((0.95 + math.sqrt(0.009 + 0.0025)) / 1.1)
 
@@ -175,7 +176,7 @@ def test_error_bars_hold_the_spread_of_repeated_experiments() -> None:
         luck = np.repeat(rng.beta(4, 2, 500), n_trials)
         event = np.tile(np.repeat(np.arange(500), n_trials), 4)
         is_so = np.tile(rng.random(len(luck)) < luck, 4)
-        share = physics.share_by_event(is_so, event)
+        share = shares.share_by_event(is_so, event)
         values.append(share.value)
         widths.append(0.5 * (share.high - share.low))
     assert np.mean(widths) == pytest.approx(np.std(values), rel=0.12)
@@ -183,10 +184,10 @@ def test_error_bars_hold_the_spread_of_repeated_experiments() -> None:
 
 def test_independent_trials_are_counted_one_by_one() -> None:
     is_so = np.arange(1000) % 4 == 0
-    assert physics.share_by_event(is_so, np.arange(1000)).independent == pytest.approx(1000, rel=0.01)
-    assert physics.share_by_event(np.ones(30, bool), np.arange(30) // 3).independent == 10
+    assert shares.share_by_event(is_so, np.arange(1000)).independent == pytest.approx(1000, rel=0.01)
+    assert shares.share_by_event(np.ones(30, bool), np.arange(30) // 3).independent == 10
 
 
 def test_trials_without_an_event_are_refused() -> None:
     with pytest.raises(ValueError, match="shape"):
-        physics.share_by_event(np.ones(3, bool), np.arange(4))
+        shares.share_by_event(np.ones(3, bool), np.arange(4))

@@ -18,7 +18,7 @@ from anello.control.access.tokens import Tokens
 from anello.control.operator import NotDoneError, Operator
 from anello.control.run_sampler import RunSampler
 from anello.control.states import WrongStateError
-from anello.control.web import metrics, orders, page, queries
+from anello.control.web import commands, metrics, page, queries
 from anello.control.web.memory import Memory, NotThereError
 from anello.control.web.served import Served, TooManyError
 from anello.errors import ConfigError, InputError
@@ -47,7 +47,7 @@ def create_app(
                   lifespan=lifespan, dependencies=[Security(HTTPBearer(auto_error=False))])  # fmt: skip
     app.state.served, app.state.ask_to_close = served, served.stream.ask_to_close
     app.include_router(queries.router, prefix="/api/v1")
-    app.include_router(orders.router, prefix="/api/v1")
+    app.include_router(commands.router, prefix="/api/v1")
     app.include_router(metrics.router)
     app.include_router(page.router)
     page.mount_files(app)

@@ -12,9 +12,9 @@ from numpy.typing import NDArray
 from anello.account.ledger import Ledger
 from anello.account.record import Arrays, Record
 from anello.account.verdict import Flaw
-from anello.rich.analysis.physics import Agreement, Missed, Scores, agreement, missed, score
-from anello.rich.analysis.rings import Rings
 
+from ..analysis.physics import Agreement, Missed, Scores, agreement, missed, score
+from ..analysis.rings import Rings
 from ..configuration.config import RichConfig
 from .board_ledger import Sequences
 from .ledger import build_ledger

@@ -7,9 +7,9 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from anello.errors import engine_errors
-from anello.rich.analysis.rings import checked_offsets, checked_reals
 
 from ..engine import engine
+from .rings import checked_offsets, checked_reals
 
 
 @dataclass(frozen=True)

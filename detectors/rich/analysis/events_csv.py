@@ -17,8 +17,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from anello.errors import InputError
-from anello.rich.analysis.physics import rings_from_columns
-from anello.rich.analysis.rings import Rings, n_of_events
+
+from .physics import rings_from_columns
+from .rings import Rings, n_of_events
 
 N_PMTS = 1952
 KEY = ("run", "burst", "event")

@@ -4,9 +4,8 @@
 import numpy as np
 from numpy.typing import NDArray
 
-from anello.rich.analysis.events_csv import HitEvents
-
 from ..configuration.sections import SourceSection
+from .events_csv import HitEvents
 from .simulation import FINE_TIME_NS
 
 

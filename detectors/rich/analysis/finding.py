@@ -11,9 +11,9 @@ from typing import Any
 from numpy.typing import ArrayLike, NDArray
 
 from anello.errors import ConfigError, engine_errors
-from anello.rich.analysis.rings import OffsetArray, RingQuality, Rings, checked_offsets, checked_reals, from_awkward
 
 from ..engine import RingColumns, engine
+from .rings import OffsetArray, RingQuality, Rings, checked_offsets, checked_reals, from_awkward
 
 ALGORITHMS = ("crawford", "taubin", "histogram8x8", "histogram", "almagest", "single", "multiring")
 BACKENDS = ("auto", "cpu", "cuda")

@@ -6,10 +6,9 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from anello.rich.analysis.rings import Rings
-
 from ..engine import engine
 from ..engine_keys import RichSimulationKeys
+from .rings import Rings
 
 PARTICLES = ("electron", "muon", "pion", "kaon")
 ELECTRON_RING_RADIUS_MM: float = RichSimulationKeys.model_fields["electron_ring_radius_mm"].default

@@ -19,7 +19,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from anello.report.share import Share, share_by_event
-from anello.rich.analysis.rings import Rings
+
+from .rings import Rings
 
 MATCH_MM = 20.0
 MIN_HITS = 6

@@ -8,7 +8,8 @@ from numpy.typing import NDArray
 
 from anello.report.drawing import Figure
 from anello.report.plot import GREEN, INK, ORANGE, SOFT, styled
-from anello.rich.analysis.rings import Rings
+
+from .rings import Rings
 
 if TYPE_CHECKING:
     import plotly.graph_objects as go

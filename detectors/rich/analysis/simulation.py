@@ -10,10 +10,10 @@ from numpy.typing import NDArray
 
 from anello.configuration.load import load
 from anello.errors import engine_errors
-from anello.rich.analysis.physics import rings_from_columns
-from anello.rich.analysis.rings import Rings
 
 from ..engine import engine
+from .physics import rings_from_columns
+from .rings import Rings
 
 TICK_NS = 24.950971341
 FINE_TIME_NS = TICK_NS / 256

@@ -32,8 +32,7 @@ def rings(
     output: Annotated[Path | None, typer.Option("--output", "-o", help="Write the rings to this file (CSV).")] = None,
 ) -> None:
     """Finds rings in a file of hits and compares them with another reconstruction's rings."""
-    from anello.rich.analysis import events_csv
-
+    from ..analysis import events_csv
     from ..configuration.of_config import finder_params, load_rich, refuse_what_no_finder_reads
     from . import offline
 

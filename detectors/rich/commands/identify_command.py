@@ -10,10 +10,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from anello.rich.analysis import physics
 from anello.system import output
 from rich.table import Table
 
+from ..analysis import physics
 from ..analysis.finding import find_rings
 from ..analysis.particles import PARTICLES, confusion, electron_like, identify, per_event
 from ..analysis.simulation import SimulatedEvents, simulate

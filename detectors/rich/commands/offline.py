@@ -9,11 +9,11 @@ from typing import Any
 
 from anello.errors import ConfigError, InputError
 from anello.report.summary import percent
-from anello.rich.analysis import physics
-from anello.rich.analysis.events_csv import HitEvents
-from anello.rich.analysis.rings import Rings
 
+from ..analysis import physics
+from ..analysis.events_csv import HitEvents
 from ..analysis.finding import ALGORITHMS, find_rings
+from ..analysis.rings import Rings
 
 MAX_HITS = 64  # of an event, that a ring finder looks at
 

@@ -11,11 +11,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from anello.errors import ConfigError
-from anello.rich.analysis import physics
-from anello.rich.analysis.physics import Score
-from anello.rich.analysis.rings import Rings
 
+from ..analysis import physics
 from ..analysis.finding import find_rings
+from ..analysis.physics import Score
+from ..analysis.rings import Rings
 from ..analysis.simulation import simulate
 
 # Of multiring, those that decide which rings are found, and not how long that takes.

@@ -12,10 +12,11 @@ from numpy.typing import NDArray
 from anello.report import plot
 from anello.report.drawing import Figure
 from anello.report.share import Share
-from anello.rich.analysis.physics import Missed, Score, Scores
-from anello.rich.analysis.rings import Rings
 
 from ..account.record import RichRecord, found_rings
+from ..analysis.physics import Missed, Score, Scores
+from ..analysis.plot import draw_event
+from ..analysis.rings import Rings
 from ..analysis.simulation import FINE_TIME_NS
 
 N_DISPLAYS = 6
@@ -155,7 +156,7 @@ def _display(record: RichRecord, index: int, known: Rings | None, positions: NDA
     hits = slice(int(events["event_offset"][index]), int(events["event_offset"][index + 1]))
     pmt, time_ns = events["hit_pmt"][hits], events["hit_time_fine"][hits] * FINE_TIME_NS
     key = int(events["event_key"][index])
-    return plot.draw_event(
+    return draw_event(
         positions[pmt, 0],
         positions[pmt, 1],
         true=known,

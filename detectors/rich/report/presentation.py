@@ -12,11 +12,11 @@ from anello.account.quantiles import microseconds, rounded
 from anello.report.html import figure, frequency, latency_section, over_time, rows, section, tile, verdict_tile, words
 from anello.report.report import plain_table
 from anello.report.summary import percent
-from anello.rich.analysis.physics import Score, Scores
 from rich.console import RenderableType
 from rich.table import Table
 
 from ..account.record import LEGS, RichRecord
+from ..analysis.physics import Score, Scores
 from . import figures
 from . import summary as rich_summary
 from .summary import rates, rings_per_event

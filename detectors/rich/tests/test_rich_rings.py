@@ -12,8 +12,7 @@ from typer.testing import CliRunner
 
 import anello.rich
 from anello.cli import app
-from anello.report import plot
-from anello.rich.analysis import events_csv, physics
+from anello.rich.analysis import events_csv, physics, plot
 from anello.rich.analysis.simulation import SimulatedEvents
 
 X, Y, OFFSET = np.zeros(3, np.float32), np.zeros(3, np.float32), np.array([0, 1, 3], np.uint32)

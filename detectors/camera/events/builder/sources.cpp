@@ -16,7 +16,7 @@ bool CameraBuilder::is_stranger(const Header& header, const receive::Datagram& d
     receive::SourceBinding& binding = boards_[index_of(header)].source;
     if (!binding.is_bound_to(datagram.source) && judge_source(index_of(header), datagram.source)) [[unlikely]]
         return true;
-    binding.hear();
+    binding.note_accepted();
     return false;
 }
 

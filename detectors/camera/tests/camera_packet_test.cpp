@@ -63,7 +63,7 @@ Verdict verdict_of(std::span<const std::byte> datagram) {
     return parse(datagram, header);
 }
 
-TEST(Camera, ReadsTheHeaderItWrote) {
+TEST(CameraPacket, ReadsTheHeaderItWrote) {
     for (const std::uint8_t flags : {std::uint8_t{0}, std::uint8_t{with_checksum}}) {
         const Bytes datagram = fragment_of(header_of(flags));
         Header header;
@@ -76,7 +76,7 @@ TEST(Camera, ReadsTheHeaderItWrote) {
     }
 }
 
-TEST(Camera, AHeaderAloneIsAFragment) {
+TEST(CameraPacket, AHeaderAloneIsAFragment) {
     Header header = header_of(0);
     header.n_samples = 0;
     header.payload_bytes = 0;
@@ -85,7 +85,7 @@ TEST(Camera, AHeaderAloneIsAFragment) {
     EXPECT_EQ(verdict_of(fragment_of(header)), Verdict::ok) << "bytes without shape";
 }
 
-TEST(Camera, MarkersCarryTotalsAndAlwaysAChecksum) {
+TEST(CameraPacket, MarkersCarryTotalsAndAlwaysAChecksum) {
     const Bytes datagram = marker_of(end_of_run);
     Header header;
     ASSERT_EQ(parse(datagram, header), Verdict::ok);
@@ -96,7 +96,7 @@ TEST(Camera, MarkersCarryTotalsAndAlwaysAChecksum) {
     EXPECT_EQ(parse_totals(datagram), (Totals{.n_fragments = 1, .n_bytes = 2, .first_event = 3, .next_event = 4}));
 }
 
-TEST(Camera, FirstCellsFollowTheWaveforms) {
+TEST(CameraPacket, FirstCellsFollowTheWaveforms) {
     const FirstCells cells{0, 1, 1023, 1024, 2048, 4000, 4094, 4095};
     const Bytes datagram = drs4_fragment(drs4_header(with_checksum), cells);
     Header header;
@@ -108,7 +108,7 @@ TEST(Camera, FirstCellsFollowTheWaveforms) {
     EXPECT_EQ(header_of(0).waveform_bytes(), 1120U) << "the others have none";
 }
 
-TEST(Camera, AChipSamplesTwoPixelsAndTheLastOne) {
+TEST(CameraPacket, AChipSamplesTwoPixelsAndTheLastOne) {
     constexpr std::size_t of_high[]{0, 0, 1, 1, 2, 2, 3}, of_low[]{4, 4, 5, 5, 6, 6, 7};
     for (std::size_t pixel = 0; pixel < drs4_pixels; ++pixel) {
         EXPECT_EQ(drs4_chip(0, pixel), of_high[pixel]);
@@ -116,7 +116,7 @@ TEST(Camera, AChipSamplesTwoPixelsAndTheLastOne) {
     }
 }
 
-TEST(Camera, AMarkerOfSuchABoardHasTotalsAndNoTag) {
+TEST(CameraPacket, AMarkerOfSuchABoardHasTotalsAndNoTag) {
     Bytes datagram(header_bytes + totals_bytes);
     ASSERT_EQ(write_marker(datagram, drs4_header(end_of_run), {.n_fragments = 1}), datagram.size());
     Header header;
@@ -126,7 +126,7 @@ TEST(Camera, AMarkerOfSuchABoardHasTotalsAndNoTag) {
     EXPECT_EQ(parse_totals(datagram).n_fragments, 1U);
 }
 
-TEST(Camera, SealsAPayloadWhoseChecksumIsKnown) {
+TEST(CameraPacket, SealsAPayloadWhoseChecksumIsKnown) {
     const Header header = header_of(with_checksum);
     const Bytes whole = fragment_of(header);
     Bytes datagram(whole);
@@ -137,7 +137,7 @@ TEST(Camera, SealsAPayloadWhoseChecksumIsKnown) {
     EXPECT_EQ(datagram, whole);
 }
 
-TEST(Camera, PatternIsWhatItsPageSays) {
+TEST(CameraPacket, PatternIsWhatItsPageSays) {
     for (const std::size_t n_bytes : {0, 1, 8, 63, 64, 65, 1680, 8908}) {
         Bytes payload(n_bytes);
         write_pattern(payload, 264, 0xfffffffe);
@@ -151,7 +151,7 @@ TEST(Camera, PatternIsWhatItsPageSays) {
     EXPECT_EQ(pattern_start(1, 2), 0xf2c6924e7dfed23eU);
 }
 
-TEST(Camera, PatternSeesAnyChangedByteOtherBoardOrEvent) {
+TEST(CameraPacket, PatternSeesAnyChangedByteOtherBoardOrEvent) {
     Bytes payload(171);
     write_pattern(payload, 3, 77);
     for (std::byte& byte : payload) {
@@ -164,7 +164,7 @@ TEST(Camera, PatternSeesAnyChangedByteOtherBoardOrEvent) {
     EXPECT_FALSE(has_pattern(payload, 3, 78));
 }
 
-TEST(Camera, PortsAreContiguousRangesOfBoards) {
+TEST(CameraPacket, PortsAreContiguousRangesOfBoards) {
     EXPECT_EQ(port_index(0, 265, 1), 0U);
     EXPECT_EQ(port_index(264, 265, 1), 0U);
     for (std::uint32_t board = 0; board < 265; ++board) EXPECT_EQ(port_index(board, 265, 265), board);
@@ -220,7 +220,7 @@ Header selected_header(std::uint16_t low_gain) {
     return header;
 }
 
-TEST(Camera, OneOfTwoGainsSaysOfWhichPixelsTheLowOne) {
+TEST(CameraPacket, OneOfTwoGainsSaysOfWhichPixelsTheLowOne) {
     Header header;
     ASSERT_EQ(parse(fragment_of(selected_header(0b1000001)), header), Verdict::ok);
     EXPECT_EQ(header.low_gain(), 0b1000001);

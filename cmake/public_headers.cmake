@@ -31,7 +31,8 @@ set(anello_DETECTOR_HEADERS
   source/send_books.hpp
   source/sinks/udp_sink.hpp
   store/record_file.hpp
-  wire/bytes.hpp)
+  wire/bytes.hpp
+  wire/packet_contents.hpp)
 set(anello_BINDINGS_FOR_DETECTORS
   arrays.hpp config.cpp config.hpp counter_tables.hpp counters.hpp detector_module.cpp errors.cpp errors.hpp exchange_ends.hpp
   extension.hpp histograms.cpp histograms.hpp keys.cpp keys.hpp node_handle.hpp packet_chain.hpp sequences.hpp source_handle.hpp)

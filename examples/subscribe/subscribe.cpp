@@ -33,7 +33,7 @@ class Sums {
         if (header.kind == publish::RecordKind::decisions) {
             n_events_ += record.array<std::uint64_t>("event_key").size();
             n_rings_ += record.array<float>("ring_x_mm").size();
-        } else if (header.kind == publish::RecordKind::camera_event) {
+        } else if (header.kind == publish::RecordKind::kept_event) {
             ++n_events_;
             const auto charge = record.array<float>("charge");
             charge_ += std::accumulate(charge.begin(), charge.end(), 0.0);

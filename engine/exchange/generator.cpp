@@ -102,7 +102,7 @@ std::uint32_t Generator::write_new(std::uint32_t buffer, std::uint64_t first_eve
                                                    .ready_ns = clock_.wall_ns()});
     for (std::uint32_t i = 0; i < config_.packing; ++i)
         wire::write_pattern(writer.add(fragment_size()), config_.source_id,
-                                    static_cast<std::uint32_t>(pattern_event + i));
+                            static_cast<std::uint32_t>(pattern_event + i));
     return static_cast<std::uint32_t>(writer.finish());
 }
 

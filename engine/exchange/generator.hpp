@@ -48,7 +48,8 @@ struct GeneratorConfig {
 extern const Keys<GeneratorConfig> generator_keys;
 
 /// Emulates a readout card: writes MFPs straight into the readout unit's buffers. A fragment of event e from source s
-/// holds the pattern (wire/payload_pattern.hpp) of board s and event e (fresh), or of the buffer and its place there (prepared).
+/// holds the pattern (wire/payload_pattern.hpp) of board s and event e (fresh), or of the buffer and its place there
+/// (prepared).
 class Generator final : public MfpSource {
   public:
     /// Takes all free buffers of `ring` for a moment, to prepare them. Throws ConfigError.

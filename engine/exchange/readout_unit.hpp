@@ -9,9 +9,9 @@
 #include <vector>
 
 #include "core/counters/counters.hpp"
+#include "exchange/event_manager/step_barrier.hpp"
 #include "exchange/exchange_config.hpp"
 #include "exchange/exchange_counters.hpp"
-#include "exchange/event_manager/step_barrier.hpp"
 #include "exchange/messages/messages.hpp"
 #include "exchange/mfp_ring.hpp"
 #include "fabric/fifo.hpp"

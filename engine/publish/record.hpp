@@ -24,10 +24,10 @@ inline constexpr std::uint16_t max_arrays = 64;
 inline constexpr std::uint8_t max_dimensions = 4;
 
 enum class RecordKind : std::uint16_t {
-    end,           ///< the publisher is done; its array `padding` has no meaning
-    decisions,     ///< a batch of events that a trigger has decided
-    kept_event,    ///< an event that a filter kept
-    mep,           ///< a multi-event packet of the exchange
+    end,         ///< the publisher is done; its array `padding` has no meaning
+    decisions,   ///< a batch of events that a trigger has decided
+    kept_event,  ///< an event that a filter kept
+    mep,         ///< a multi-event packet of the exchange
     count
 };
 

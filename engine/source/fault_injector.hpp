@@ -13,9 +13,9 @@ namespace anello::source {
 /// Faults made on purpose, as shares of data packets. A packet suffers at most one.
 struct FaultsConfig {
     double loss = 0, duplicate = 0, reorder = 0, corrupt = 0, truncate = 0;
-    std::int32_t dead_board = -1;                                                 ///< markers included
-    std::uint32_t dead_from_burst = 1;                                            ///< where events come in bursts, which count from 0
-    std::uint64_t dead_from_event = 0;                                            ///< else: events of the run, from 0
+    std::int32_t dead_board = -1;       ///< markers included
+    std::uint32_t dead_from_burst = 1;  ///< where events come in bursts, which count from 0
+    std::uint64_t dead_from_event = 0;  ///< else: events of the run, from 0
     void validate(const Keys<FaultsConfig>& keys, std::uint32_t n_boards) const;  ///< Throws ConfigError.
 };
 

@@ -18,7 +18,8 @@ enum class Withheld : std::uint8_t {
 };
 
 /// Which numbers of a board's sequence were made and which of them were withheld, for the ledger: packets with mgp,
-/// events with mep (an epoch per burst), fragments where events have numbers. Read it when the source's thread has ended.
+/// events with mep (an epoch per burst), fragments where events have numbers. Read it when the source's thread has
+/// ended.
 struct SentLog {
     static constexpr std::size_t max_epochs = 4096;
 

@@ -9,8 +9,8 @@
 #include <memory>
 #include <vector>
 
-#include "exchange/generator.hpp"
 #include "exchange/event_manager/station.hpp"
+#include "exchange/generator.hpp"
 
 using namespace anello;
 using namespace anello::exchange;

@@ -138,11 +138,10 @@ void VirtualCamera::take(const CameraEventView& view) {
         if (!view.present.contains(board)) continue;
         wire::camera::Header header;
         const std::span slot(view.slot(board), view.shape.slot_bytes());
-        const bool is_its =
-            wire::camera::parse(slot.first(wire::camera::header_bytes + waveforms.payload_bytes()), header) ==
-                wire::Verdict::ok &&
-            header.board == board && header.event_number == number &&
-            wire::has_pattern({view.payload(board), header.payload_bytes}, header.board, number);
+        const bool is_its = wire::camera::parse(slot.first(wire::camera::header_bytes + waveforms.payload_bytes()),
+                                                header) == wire::Verdict::ok &&
+                            header.board == board && header.event_number == number &&
+                            wire::has_pattern({view.payload(board), header.payload_bytes}, header.board, number);
         if (!is_its)
             wrong_.push_back(fmt::format("event {} has something else in the place of board {}", number, board));
         if (event.came_ns[board] == 0)

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
+#include "rich/rings/kernels/team_search.kernel.hpp"
 #include "rich/rings/kernels_cuda.hpp"
 #include "rich/rings/lanes/lanes_cuda.hpp"
-#include "rich/rings/kernels/team_search.kernel.hpp"
 
 /// The kernels' templates on the device: first a thread per event, then, for events that one ring does not explain, a
 /// team of sixteen threads per event.

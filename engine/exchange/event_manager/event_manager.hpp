@@ -7,10 +7,10 @@
 
 #include "core/clock.hpp"
 #include "core/counters/counters.hpp"
-#include "exchange/exchange_config.hpp"
-#include "exchange/exchange_counters.hpp"
 #include "exchange/event_manager/standby_watch.hpp"
 #include "exchange/event_manager/takeover.hpp"
+#include "exchange/exchange_config.hpp"
+#include "exchange/exchange_counters.hpp"
 #include "exchange/messages/outbox.hpp"
 
 namespace anello::exchange {

@@ -77,6 +77,7 @@ std::vector<BackendInfo> probe_backends(const std::string& interface);
 namespace anello {
 
 template <>
-inline constexpr std::array<const char*, 5> words_of<receive::BackendKind>{"socket", "io_uring", "af_xdp", "pcap", "nanet"};
+inline constexpr std::array<const char*, 5> words_of<receive::BackendKind>{"socket", "io_uring", "af_xdp", "pcap",
+                                                                           "nanet"};
 
 }  // namespace anello

@@ -9,8 +9,8 @@
 #include <vector>
 
 #include "core/counters/counters.hpp"
-#include "receive/nanet/fixed_queue.hpp"
 #include "receive/datagrams/backend.hpp"
+#include "receive/nanet/fixed_queue.hpp"
 #include "receive/nanet/nanet_card.hpp"
 
 namespace anello::receive {

@@ -6,8 +6,8 @@
 #include <memory>
 #include <vector>
 
-#include "exchange/generator.hpp"
 #include "exchange/event_manager/station.hpp"
+#include "exchange/generator.hpp"
 #include "exchange/messages/own_messages.hpp"
 #include "simulate/farm/farm_scenario.hpp"
 #include "simulate/farm/recording_sink.hpp"

@@ -8,8 +8,8 @@
 #include <string>
 #include <vector>
 
-#include "exchange/generator.hpp"
 #include "exchange/event_manager/station.hpp"
+#include "exchange/generator.hpp"
 #include "exchange/messages/own_messages.hpp"
 #include "unit/exchange/fake_fabric.hpp"
 #include "wire/crc32c.hpp"

@@ -19,8 +19,8 @@ const BackendInfo& named(const std::vector<BackendInfo>& all, const std::string&
 }
 
 TEST(MakeBackend, NamesAreReadAndWritten) {
-    for (const auto kind : {BackendKind::socket, BackendKind::io_uring, BackendKind::af_xdp, BackendKind::pcap,
-                            BackendKind::nanet})
+    for (const auto kind :
+         {BackendKind::socket, BackendKind::io_uring, BackendKind::af_xdp, BackendKind::pcap, BackendKind::nanet})
         EXPECT_EQ(parse_word<BackendKind>(name_of(kind), {}), kind);
     EXPECT_THROW(parse_word<BackendKind>("dpdk", {}), ConfigError);
 }

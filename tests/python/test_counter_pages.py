@@ -125,7 +125,7 @@ def test_a_dead_page_of_a_run_in_a_catalogue_stays_for_a_day() -> None:
 
 FRONT_ENDS = """
 import sys
-from anello.config import load
+from anello.configuration.load import load
 from anello.rich.engine import engine
 values = load(None, ["source.ports=[1, 2, 3, 4]"]).source_values()
 identity = {"run_number": 41, "run_name": "night", "chain": "rich", "config_digest": "d" * 64}

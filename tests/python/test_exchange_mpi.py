@@ -20,8 +20,8 @@ AS_ROOT = {"OMPI_ALLOW_RUN_AS_ROOT": "1", "OMPI_ALLOW_RUN_AS_ROOT_CONFIRM": "1"}
 NODE = """
 import sys
 import exchange_synthetic as synthetic
-from anello.exchange.group import Hello, StartError
-from anello.exchange.mpi import MpiGroup, abort, world
+from anello.exchange.rendezvous.group import Hello, StartError
+from anello.exchange.rendezvous.mpi import MpiGroup, abort, world
 from anello.exchange.rendezvous import Pace
 
 every = world()

@@ -15,7 +15,7 @@ from anello.system.interruption import Interruption, interruptible
 # wanted as well was met within 200 of these.
 ANY_MOMENT = """
 import os, random, signal, time
-from anello.interruption import interruptible
+from anello.system.interruption import interruptible
 randomness = random.Random(7)
 for _ in range(1000):
     with interruptible() as interruption:

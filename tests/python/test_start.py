@@ -185,7 +185,7 @@ def test_ctrl_c_that_cannot_be_raised_comes_again(tmp_path: Path) -> None:
     """It falls into the callback of a weak reference while doctor looks at the machine."""
     once = """
 class Thing: pass
-import weakref, anello.interruption
+import weakref, anello.system.interruption
 def dies(_): signal.raise_signal(signal.SIGINT)
 def raise_and_lose(raise_from_now_on=anello.system.interruption.raise_from_now_on):
     raise_from_now_on()

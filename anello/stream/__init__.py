@@ -8,9 +8,31 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from anello.stream.stream import Listener, MessageTooLargeError, Stream, StreamCorruptError, connect, listen
+    from anello.stream.stream import (
+        Bytes,
+        Carry,
+        Direction,
+        Listener,
+        MessageTooLargeError,
+        Stream,
+        StreamCorruptError,
+        Wait,
+        connect,
+        listen,
+    )
 
-__all__ = ["Listener", "MessageTooLargeError", "Stream", "StreamCorruptError", "connect", "listen"]
+__all__ = [
+    "Bytes",
+    "Carry",
+    "Direction",
+    "Listener",
+    "MessageTooLargeError",
+    "Stream",
+    "StreamCorruptError",
+    "Wait",
+    "connect",
+    "listen",
+]
 
 
 def __getattr__(name: str) -> Any:

@@ -22,7 +22,7 @@ import sys
 import exchange_synthetic as synthetic
 from anello.exchange.rendezvous.group import Hello, StartError
 from anello.exchange.rendezvous.mpi import MpiGroup, abort, world
-from anello.exchange.rendezvous import Pace
+from anello.exchange.rendezvous.protocol import Pace
 
 every = world()
 rank, size = every.Get_rank(), every.Get_size()

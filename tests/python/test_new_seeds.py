@@ -124,7 +124,7 @@ TEST(Wire, Throws) { std::mt19937 random(test::seed()); }
 
 def test_tests_with_dice_are_known_by_their_source(tmp_path: Path) -> None:
     for name, text in {
-        "tests/property/formats/wire_property.cpp": PROPERTY,
+        "tests/property/wire/wire_property.cpp": PROPERTY,
         "tests/unit/wire/plain_test.cpp": "TEST(Wire, Plain) {}",
         "detectors/rich/tests/farm.cpp": "bool holds() { return rc::check([] {}); }\nTEST(Rich, One) { holds(); }",
         "detectors/rich/tests/rich_fuzz.cpp": PROPERTY,

@@ -74,10 +74,13 @@ class _Moved:
         self._name = name
 
     def create_module(self, spec: "ModuleSpec") -> ModuleType:
-        return import_module(self._name)
+        module = import_module(self._name)
+        self._own_spec = module.__spec__
+        return module
 
     def exec_module(self, module: ModuleType) -> None:
-        """It has run where it was made."""
+        """The module has run already; Python has given it the specification of its second name, which is taken back."""
+        module.__spec__ = self._own_spec
 
 
 class _Package(ModuleType):

@@ -1,10 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Plotly figures of events and the style that all figures share."""
+"""The style that all figures share: colours, axes, fonts."""
 
-from typing import TYPE_CHECKING, Any, Protocol, TypeVar
-
-if TYPE_CHECKING:
-    pass
+from typing import Any, Protocol, TypeVar
 
 INK = "#1f2933"
 SOFT = "#8a97a6"

@@ -182,7 +182,10 @@ def test_no_generic_module_names_a_detector() -> None:
 
 def test_names_that_modules_had_before_still_lead_to_them() -> None:
     for old, new in anello.MOVED.items():
-        assert importlib.import_module(f"anello.{old}") is importlib.import_module(f"anello.{new}")
+        module = importlib.import_module(f"anello.{old}")
+        assert module is importlib.import_module(f"anello.{new}")
+        assert module.__spec__ is not None
+        assert module.__spec__.name == f"anello.{new}"
 
 
 # --- That these can fail ------------------------------------------------------------------------------------------

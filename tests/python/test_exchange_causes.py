@@ -81,6 +81,23 @@ def test_what_lacks_a_board_is_incomplete_and_what_is_gone_is_lost(block: str, n
     assert [flaw.word for flaw in flaws(record_with(block, **{name: 7}))] == [word]
 
 
+@pytest.mark.parametrize(("withheld", "others_lost", "ordered"), [
+    ({"packets_dead_board": 50}, {}, True),
+    ({"fragments_dead_board": 50}, {}, True),
+    ({"packets_lost_injected": 2}, {}, True),
+    ({"packets_not_sent": 2}, {}, False),
+    ({"packets_dead_board": 50}, {"fragments_left": 1}, False),
+])  # fmt: skip
+def test_what_lacks_a_board_that_was_to_be_silent_was_ordered(
+    withheld: dict[str, int], others_lost: dict[str, int], ordered: bool
+) -> None:
+    record = record_with("merge", events_incomplete=7)
+    record.nodes[0].counters["source.board3"] = withheld
+    record.nodes[1].counters["framer"] = others_lost
+    incomplete = [flaw for flaw in flaws(record) if flaw.word is Word.INCOMPLETE]
+    assert [(flaw.n, flaw.ordered) for flaw in incomplete] == [(7, ordered)]
+
+
 @pytest.mark.parametrize("on_purpose", [False, True])
 def test_what_a_network_loses_is_ordered_where_faults_are(on_purpose: bool) -> None:
     record = record_with("faults", "fabric.transport=udp", lost=5 if on_purpose else 0, duplicated=0)

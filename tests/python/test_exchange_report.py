@@ -53,7 +53,7 @@ def test_terminal_names_losses_and_the_dead() -> None:
     console = Console(file=io.StringIO(), width=200, record=True)
     report.show(record, console)
     text = console.export_text()
-    assert "lost: 7 parts not sent, the builder was gone" in text
+    assert "7 parts not sent, the builder was gone" in text
     assert "node 1 is gone: killed by signal 9" in text
     assert "at the rendezvous: malformed 3" in text
     assert "THE LEDGER DOES NOT BALANCE" in text

@@ -2,11 +2,12 @@
 """What a run of the exchange lost, by cause: in the exchange itself, and on its nodes before and after it."""
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Protocol
 
-from anello.account.ledger import Ledger
-from anello.account.verdict import Flaw, Word, publish_flaws
+from anello.account.identity import COUNTED, ORDERED
+from anello.account.ledger import Ledger, total
+from anello.account.verdict import Flaw, Word, losses_of, publish_flaws
 from anello.exchange.account.detector_part import detector_parts
 from anello.exchange.account.ledger import (
     DISCARDED,
@@ -111,12 +112,26 @@ def _is_ordered(record: Farm) -> bool:
 
 def flaws(record: Farm) -> list[Flaw]:
     """What is wrong with the run, apart from what its ledger names."""
-    counted = [*of_exchange(record), *of_nodes(record)]
-    found = [Flaw(cause.words, cause.n, ordered=cause.ordered, word=cause.word) for cause in counted]
-    found += [Flaw(f"node {rank} is gone: {why}") for rank, why in record.absent.items()]
-    found += [Flaw(f"node {node.rank}: {node.failure}") for node in record.nodes if node.failure]
+    found = [*_ordered_where_front_ends_were(record, of_nodes(record)), *of_exchange(record)]
+    flaws = [Flaw(cause.words, cause.n, ordered=cause.ordered, word=cause.word) for cause in found]
+    flaws += [Flaw(f"node {rank} is gone: {why}") for rank, why in record.absent.items()]
+    flaws += [Flaw(f"node {node.rank}: {node.failure}") for node in record.nodes if node.failure]
     share = record.config.run.max_degraded_share
     for node in record.nodes:
-        found += publish_flaws(node.counters)
-        found += [flaw for part in detector_parts() for flaw in part.flaws(node.counters, share)]
-    return found
+        flaws += publish_flaws(node.counters)
+        flaws += [flaw for part in detector_parts() for flaw in part.flaws(node.counters, share)]
+    return flaws
+
+
+def _ordered_where_front_ends_were(record: Farm, causes: list[Cause]) -> list[Cause]:
+    """What is incomplete was ordered where front ends withheld data on purpose and nothing else was lost."""
+    others = [cause.ordered for cause in (*causes, *of_exchange(record)) if cause.word is Word.LOST]
+    others += [flaw.ordered for flaw in losses_of(record.ledger())]
+    if record.absent or not all(others) or not _withheld_on_purpose(record):
+        return causes
+    return [replace(cause, ordered=True) if cause.word is Word.INCOMPLETE else cause for cause in causes]
+
+
+def _withheld_on_purpose(record: Farm) -> bool:
+    names = [f"{level}_{COUNTED[cause]}" for cause in ORDERED for level in ("packets", "fragments")]
+    return any(total(node.counters, "source.board", name) for node in record.nodes for name in names)

@@ -113,7 +113,6 @@ def _node(record: ExchangeRecord, node: NodeRecord) -> dict[str, Any]:
 def headlines(record: ExchangeRecord) -> list[str]:
     """The run in a few lines."""
     rate, result = rates(record), results(record)
-    lost = ", ".join(f"{n:,} {words}" for words, n in (result["losses"] | result["node_losses"]).items())
     complete = f"{in_percent(result['complete'])} complete"
     if result["complete"] == 1 and not record.verdict().is_as_ordered:
         complete = "each of these complete"  # which is not the whole truth
@@ -121,7 +120,6 @@ def headlines(record: ExchangeRecord) -> list[str]:
         f"{rate['meps']:,} packets of {record.config.exchange.packing} events built on {record.n_nodes} nodes, "
         f"{rate['built_gbit_per_s']:.2f} Gb/s, {rate['events_per_s'] * 1e-6:.3f} million events/s, "
         f"{complete}",
-        *([f"lost: {lost}"] if lost else []),
         f"checksums of {in_percent(result['verified'])} of the fragments were verified",
     ]
     if record.point_to_point.gbit_per_s:

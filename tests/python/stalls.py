@@ -12,6 +12,7 @@ import pytest
 from anello.account.verdict import Word
 
 PATIENCE_MS = 10_000  # of a node, where a test says that nothing is lost: no machine stands still for that long
+FARM_PATIENCE = (f"exchange.timeout_ms={PATIENCE_MS}", f"exchange.peer_timeout_ms={PATIENCE_MS}")  # of a farm's nodes
 LONG_NS = 100_000_000  # well below each test's time-outs
 
 

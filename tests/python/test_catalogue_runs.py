@@ -12,7 +12,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
-from stalls import PATIENCE_MS
+from stalls import FARM_PATIENCE, PATIENCE_MS
 
 from anello.catalogue.catalogue import Catalogue, of_runs_in
 from anello.counters.pages import FOLDER, look_at
@@ -96,7 +96,7 @@ def test_a_run_that_is_killed_has_crashed_and_keeps_what_it_had_counted(tmp_path
 
 def test_nodes_of_one_machine_are_one_run(tmp_path: Path) -> None:
     settings = ("fabric.transport=tcp", "exchange.n_meps=100", "exchange.packing=100", "generator.n_buffers=16",
-                f"exchange.timeout_ms={PATIENCE_MS}", f"exchange.peer_timeout_ms={PATIENCE_MS}")  # fmt: skip
+                *FARM_PATIENCE)  # fmt: skip
     more = ("--local", "2", "--no-reference")
     process = start(tmp_path, "exchange", "configs/lhcb-exchange.toml", *settings, more=more)
     output, _ = process.communicate(timeout=LIMIT_S)

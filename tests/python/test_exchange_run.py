@@ -14,7 +14,7 @@ from typing import Any
 
 import pytest
 from exchange_synthetic import LIMIT_S, eventually
-from stalls import PATIENCE_MS
+from stalls import FARM_PATIENCE
 from test_exchange_mpi import AS_ROOT
 from test_run import ROOT, start
 
@@ -24,9 +24,10 @@ if not hasattr(engine, "ExchangeNode"):
 pytestmark = pytest.mark.process
 
 CONFIG = "configs/lhcb-exchange.toml"
-SHORT = ["--set", "fabric.transport=tcp", "--set", "run.refresh_ms=100", "--set", "exchange.packing=100",
-         "--set", "exchange.verify_share=1.0", "--set", f"exchange.timeout_ms={PATIENCE_MS}",
-         "--set", f"exchange.peer_timeout_ms={PATIENCE_MS}", "--set", "generator.n_buffers=16"]  # fmt: skip
+SHORT = [part for setting in (
+    "fabric.transport=tcp", "run.refresh_ms=100", "exchange.packing=100", "exchange.verify_share=1.0",
+    "generator.n_buffers=16", *FARM_PATIENCE,
+) for part in ("--set", setting)]  # fmt: skip
 FEW = ["--set", "exchange.n_meps=200"]
 TIMEOUT_S = 120
 

@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from stalls import PATIENCE_MS
+from stalls import FARM_PATIENCE, PATIENCE_MS
 from test_run import ROOT, SHORT, start
 
 from anello.errors import ConfigError
@@ -116,6 +116,10 @@ def settings(**publish: str) -> list[str]:
     return [part for key, value in publish.items() for part in ("--set", f"publish.{key}={value}")]
 
 
+def patience() -> list[str]:
+    return [part for setting in FARM_PATIENCE for part in ("--set", setting)]
+
+
 def summary_of(directory: Path) -> dict[str, Any]:
     loaded: dict[str, Any] = json.loads((directory / "summary.json").read_text())
     return loaded
@@ -191,7 +195,7 @@ def test_camera_events_come_by_zeromq(tmp_path: Path) -> None:
 def test_built_events_come_by_zeromq_to_the_workers(tmp_path: Path) -> None:
     address = f"ipc://{tmp_path}/built-{{node}}"
     run = start("exchange", "configs/lhcb-exchange.toml", "--local", "2", "--report-dir", str(tmp_path),
-                "--set", "exchange.n_meps=40", "--set", "run.duration_s=0",
+                "--set", "exchange.n_meps=40", "--set", "run.duration_s=0", *patience(),
                 *settings(to="zmq_push", address=address, when_full="wait"))  # fmt: skip
     workers = [example(address.replace("{node}", str(node)), "pull") for node in range(2)]
     output, errors = run.communicate(timeout=120)
@@ -207,7 +211,7 @@ def test_built_events_come_by_zeromq_to_the_workers(tmp_path: Path) -> None:
 def test_an_exchange_ends_though_a_subscriber_stands_still(tmp_path: Path) -> None:
     name = f"@test-{tmp_path.name}-{id(tmp_path)}"
     run = start("exchange", "configs/lhcb-exchange.toml", "--local", "2", "--report-dir", str(tmp_path),
-                "--set", "exchange.n_meps=0", "--set", "run.duration_s=1",
+                "--set", "exchange.n_meps=0", "--set", "run.duration_s=1", *patience(),
                 *settings(to="stream", address=name + "-{node}", when_full="wait"))  # fmt: skip
     with subscribe(f"stream://{name}-1", connect_s=60):  # and nobody at the other node
         output, errors = run.communicate(timeout=120)

@@ -7,7 +7,7 @@ import sys
 from pathlib import Path
 
 import pytest
-from stalls import PATIENCE_MS
+from stalls import FARM_PATIENCE, PATIENCE_MS
 
 from anello.camera import events as camera_events
 from anello.camera.feed import CameraFeed
@@ -39,8 +39,7 @@ def farm_settings() -> list[str]:
         f"camera.boards={N_BOARDS}", f"run.n_events={N_EVENTS}", "camera_source.rate_hz=400",
         "camera_source.pool_events=16", f"camera_build.timeout_ms={PATIENCE_MS}", "camera_filter.enabled=false",
     ]  # fmt: skip
-    settings = [f"input.settings={json.dumps(of_camera)}", "run.display=off", "run.duration_s=1",
-                f"exchange.timeout_ms={PATIENCE_MS}"]  # fmt: skip
+    settings = [f"input.settings={json.dumps(of_camera)}", "run.display=off", "run.duration_s=1", *FARM_PATIENCE]
     return [part for setting in settings for part in ("--set", setting)]
 
 

@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from stalls import PATIENCE_MS
+from stalls import FARM_PATIENCE, PATIENCE_MS
 
 from anello.configuration.load import load
 from anello.errors import ConfigError
@@ -41,7 +41,7 @@ def in_a_farm(
     own = [
         f"input.settings={json.dumps(list(line))}",
         "run.display=off",
-        f"exchange.timeout_ms={PATIENCE_MS}",
+        *FARM_PATIENCE,
         *settings,
     ]
     arguments = [part for setting in own for part in ("--set", setting)]

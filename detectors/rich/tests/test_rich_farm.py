@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from stalls import PATIENCE_MS
+from stalls import FARM_PATIENCE, PATIENCE_MS
 
 from anello.rich import decisions
 
@@ -38,7 +38,13 @@ def options(settings: list[str]) -> list[str]:
 def farm(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, dict[str, Any]]:
     """A run of two nodes: its folder and summary."""
     folder = tmp_path_factory.mktemp("farm")
-    given = [f"input.settings={json.dumps(CHAIN)}", "run.seed=5", "run.display=off", "fabric.transport=tcp"]
+    given = [
+        f"input.settings={json.dumps(CHAIN)}",
+        "run.seed=5",
+        "run.display=off",
+        "fabric.transport=tcp",
+        *FARM_PATIENCE,
+    ]
     config = str(ROOT / "detectors/rich/na62-rich-farm.toml")
     anello("exchange", config, "--local", "2", "--no-reference", "--report-dir", str(folder), *options(given))
     return folder, json.loads((folder / "summary.json").read_text())

@@ -7,7 +7,7 @@
 // Out: tx_*: answers to ARP and ICMP echo; m_axi_*: records, their headers and completions, written as one master with
 //      one ID; irq: a level, the causes in control.interrupt_status that control.interrupt_enable lets through.
 // Latency: cut-through 24 cycles from a frame's first beat to AW, 26 to its first W beat, of them 9 until the payload
-//      leaves the receive path; of merged events: rtl/data/README.md.
+//      leaves the receive path; of merged events: docs/reference/card-merger.md.
 // Parameters: WORDS_LOG2, FRAMES_LOG2 of the payload buffer, the only place where what waits for host memory waits;
 //      OPEN_LOG2, bursts that may wait for their acknowledgement; FIRST_CYCLE, what the cycle counter is after a reset;
 //      BOARDS that the merger takes, 1 to 8.

@@ -18,6 +18,7 @@ part cpp     default "release"       "$cpp"           "C++ tests; hardening of t
 part python  default "release"       "."              "Python and command-line tests, but the long ones"
 part long    all     "release tools" "."              "the long tests: farms, kills, browsers, readers of others; C++ tests with all that they try"
 part pages   all     "release"       "."              "every command and all Python of the pages"
+part site    all     "setup"         ":*.md docs mkdocs.yml" "the pages as a site: every link, and the index names every page"
 part alone   all     "setup"         "$cpp"           "each C++ source compiles by itself"
 part asan    all     "setup"         "$cpp"           "C++ tests under the address and undefined-behaviour sanitizers"
 part tsan    all     "setup"         "$cpp"           "C++ tests under the thread sanitizer"
@@ -84,6 +85,11 @@ part_long() {
 }
 
 part_pages() { check "every command of the pages" "$python" tests/check_docs.py --run; }
+
+part_site() {
+  need_python docs
+  check "the site of the pages" make_site
+}
 
 part_alone() {
   configure dev -DANELLO_TESTS=ON

@@ -3,7 +3,7 @@
 // in:      the payload stream of the receive path (s_*, with stream, length and stamp beside it); cycle: the card's clock
 // out:     m_*: records of merged events (event_emit.sv), a packet each; tuser: the record of an end of burst
 //          counters as pulses: verdict (one per datagram, see mgp_parser.sv), dropped packets, and those of time_merger.sv
-// latency: last word of a packet of one event to the first word of it merged: see rtl/data/README.md
+// latency: last word of a packet of one event to the first word of it merged: see docs/reference/card-merger.md
 // config:  as told by the modules; boards, board_ids, board_streams: source and stream of each board in use
 // memory:  per board 2^ITEM_BITS items of 66 bits and 2^HITS_BITS words of hits
 `default_nettype none

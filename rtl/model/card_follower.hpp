@@ -53,7 +53,7 @@ class CardFollower {
     }
 
     /// Dropped by the card as late, since their board was in the current burst again behind them: the software keeps
-    /// them until their burst comes (rtl/data/README.md, difference 2).
+    /// them until their burst comes (docs/reference/card-merger.md, difference 2).
     std::uint64_t n_behind(std::uint32_t board) const { return of_[board].n_behind; }
     /// What the card has not come to.
     std::uint64_t n_left(std::uint32_t board) const {

@@ -149,7 +149,7 @@ class Process {
         pid_ = -1;
     }
     /// At any instant over TCP. Over memory the process kills itself between two calls of UCX: one killed while it
-    /// writes into our queue blocks it for ever (engine/fabric/README.md), and no later process would connect.
+    /// writes into our queue blocks it for ever (docs/reference/fabric.md), and no later process would connect.
     void stop_sender(const std::string& tls) {
         if (tls == "tcp") return stop(SIGKILL);
         EXPECT_EQ(::send(channel_, "x", 1, MSG_NOSIGNAL), 1);

@@ -31,8 +31,8 @@ namespace anello::camera {
 ///
 /// An event is passed on when every board that is waited for has sent its fragment and all earlier events are gone; or
 /// a timeout after half of the boards have reached it; or when boards are farther apart than the window; or when its
-/// run is over. A table in README.md says what becomes of each datagram, right or wrong, and each outcome is a
-/// counter.
+/// run is over. A table in docs/reference/camera-events.md says what becomes of each datagram, right or wrong, and each
+/// outcome is a counter.
 ///
 /// Run, event number and time are moved by the boards together, never by fewer than half of them (CameraVotes). What a
 /// board sends from another run or event is held until most boards are there too, or until its next fragments replace

@@ -2,9 +2,9 @@
 """Documents keep their word: every relative link leads somewhere, every command and every piece of Python runs.
 
 All Markdown files that git tracks. Links are always checked, and so is every `anello ...` in running text: its
-subcommand and options exist. With --run the blocks of `sh` and `python` are run, from the project's root, page by page;
-the Python blocks of one page share their names. Every block names its language, and what is not run is `text`, `toml`,
-`cpp`. Before a block may stand
+subcommand and options exist. No shell block hides a command in a comment. With --run the blocks of `sh` and `python`
+are run, from the project's root, page by page; the Python blocks of one page share their names. Every block names its
+language, and what is not run is `text`, `toml`, `cpp`. Before a block may stand
 
     *Not run by the tests: REASON.*          for all to read; the block is left out and named
     <!-- tests add: OPTIONS -->              each `anello` command of the block gets these too: shorter, smaller
@@ -35,6 +35,11 @@ BLOCK = re.compile(
 )
 COMMAND = re.compile(r"^(\s*)(anello (?:[^#\n\\>|&;]|\\\n)+)", re.M)  # to the comment, the pipe or the end of its line
 INLINE = re.compile(r"`(anello (?!\.\.\.)[^`]+)`")
+# What an editor that fills paragraphs makes of a block: commands behind the comment of the line before, options alone.
+HIDDEN = re.compile(
+    r"(?:^|\s)#.*(?<![\w`/.-])"
+    r"(?:anello [a-z]|\./dev [a-z]|pip install|python3? (?:-\w|\S+\.py)|cmake -|[A-Z_]{3,}=\S*[^:,\s](?:\s|$))"
+)
 RUNS = re.compile(r"--(?:report-dir|in|out) (build/[\w-]+)")
 TIMEOUT_S = 300
 # What a run waits for a board, since a busy machine stops its simulated boards for longer than a real one ever is late;
@@ -96,6 +101,17 @@ def nameless_blocks(page: Path) -> Iterator[str]:
     for block in blocks(page.read_text()):
         if not block.language:
             yield f"{page}:{block.line}: the block has no language; sh and python are run, text is not"
+
+
+def hidden_commands(page: Path) -> Iterator[str]:
+    """One line for each line of a shell block that hides a command in a comment, or is only options of another."""
+    for block in blocks(page.read_text()):
+        lines = block.code.splitlines() if block.language == "sh" else []
+        for number, (before, line) in enumerate(zip(["", *lines], lines, strict=False), block.line):
+            if HIDDEN.search(line):
+                yield f"{page}:{number}: a command stands in a comment, where no shell runs it: one command a line"
+            elif re.match(r"\s*--?\w", line) and not before.endswith("\\"):
+                yield f"{page}:{number}: the line is only options: end the line before it with a backslash"
 
 
 def unknown_commands(page: Path) -> Iterator[str]:
@@ -202,7 +218,7 @@ def tracked_pages(root: Path) -> list[Path]:
     return [root / name for name in listed.stdout.split() if (root / name).exists()]
 
 
-CHECKS = (broken_links, nameless_blocks, unknown_commands)
+CHECKS = (broken_links, nameless_blocks, hidden_commands, unknown_commands)
 
 
 def forget_runs(pages: list[Path], root: Path) -> None:

@@ -128,3 +128,31 @@ def test_commands_in_running_text_must_exist(page: Path, command: str, said: str
     page.write_text(f"Use `{command}` for it.\n")
     problems = list(check.unknown_commands(page))
     assert [said in problem for problem in problems] == ([True] if said else [])
+
+
+@pytest.mark.parametrize(
+    "code",
+    [
+        "./dev zmq   # builds the library in build/zmq LD_LIBRARY_PATH=$PWD/build/zmq/lib\nPROGRAM\n",
+        "anello doctor   # first anello run detectors/rich/na62-rich.toml\n",
+        "# copy the folder ./dev demo\n",
+        "anello exchange CONFIG\n--keys farm-keys\n",
+    ],
+)
+def test_a_command_in_a_comment_is_found(page: Path, code: str) -> None:
+    page.write_text(f"# Title\n\n```sh\n{code}```\n")
+    (problem,) = check.hidden_commands(page)
+    assert problem.startswith(f"{page}:{5 if code.startswith('anello exchange') else 4}: ")
+
+
+@pytest.mark.parametrize(
+    "code",
+    [
+        "anello run CONFIG --duration 1   # of `anello run`; with ANELLO_LONG=1: more\n",
+        "anello run CONFIG \\\n  --duration 1\n",
+        "python3 program.py  # a python program\n",
+    ],
+)
+def test_plain_comments_pass(page: Path, code: str) -> None:
+    page.write_text(f"```sh\n{code}```\n\n```text\n# anello run\n```\n")
+    assert list(check.hidden_commands(page)) == []

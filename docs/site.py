@@ -21,7 +21,7 @@ Menu = list[dict[str, Any]]
 
 def tracked(*patterns: str) -> list[str]:
     """Files of the repository, also those that are not committed yet."""
-    command = ["git", "-C", ROOT, "ls-files", "--cached", "--others", "--exclude-standard", *patterns]
+    command = ["git", "-C", str(ROOT), "ls-files", "--cached", "--others", "--exclude-standard", *patterns]
     names = subprocess.run(command, capture_output=True, text=True, check=True).stdout.splitlines()
     return sorted({name for name in names if (ROOT / name).is_file()})
 

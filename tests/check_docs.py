@@ -23,6 +23,7 @@ import time
 import traceback
 from collections.abc import Iterator
 from dataclasses import dataclass
+from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
@@ -40,6 +41,7 @@ HIDDEN = re.compile(
     r"(?:^|\s)#.*(?<![\w`/.-])"
     r"(?:anello [a-z]|\./dev [a-z]|pip install|python3? (?:-\w|\S+\.py)|cmake -|[A-Z_]{3,}=\S*[^:,\s](?:\s|$))"
 )
+FIRST_OF_LIST = re.compile(r"(?:- |\d+\. |\|)")
 RUNS = re.compile(r"--(?:report-dir|in|out) (build/[\w-]+)")
 TIMEOUT_S = 300
 # What a run waits for a board, since a busy machine stops its simulated boards for longer than a real one ever is late;
@@ -107,11 +109,19 @@ def hidden_commands(page: Path) -> Iterator[str]:
     """One line for each line of a shell block that hides a command in a comment, or is only options of another."""
     for block in blocks(page.read_text()):
         lines = block.code.splitlines() if block.language == "sh" else []
-        for number, (before, line) in enumerate(zip(["", *lines], lines, strict=False), block.line):
+        for number, (before, line) in enumerate(pairwise(["", *lines]), block.line):
             if HIDDEN.search(line):
                 yield f"{page}:{number}: a command stands in a comment, where no shell runs it: one command a line"
             elif re.match(r"\s*--?\w", line) and not before.endswith("\\"):
                 yield f"{page}:{number}: the line is only options: end the line before it with a backslash"
+
+
+def joined_lists(page: Path) -> Iterator[str]:
+    """One line for each list or table without an empty line above it: the site would draw it as a part of the text."""
+    text = BLOCK.sub(lambda block: "\n" * block.group().count("\n") + f"{block['indent']}```", page.read_text())
+    for number, (before, line) in enumerate(pairwise(text.splitlines()), 2):
+        if FIRST_OF_LIST.match(line) and before.strip() and not re.match(rf"\s|#|{FIRST_OF_LIST.pattern}", before):
+            yield f"{page}:{number}: a list or table begins without an empty line above it"
 
 
 def unknown_commands(page: Path) -> Iterator[str]:
@@ -218,7 +228,7 @@ def tracked_pages(root: Path) -> list[Path]:
     return [root / name for name in listed.stdout.split() if (root / name).exists()]
 
 
-CHECKS = (broken_links, nameless_blocks, hidden_commands, unknown_commands)
+CHECKS = (broken_links, nameless_blocks, hidden_commands, joined_lists, unknown_commands)
 
 
 def forget_runs(pages: list[Path], root: Path) -> None:

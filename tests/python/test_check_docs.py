@@ -156,3 +156,14 @@ def test_a_command_in_a_comment_is_found(page: Path, code: str) -> None:
 def test_plain_comments_pass(page: Path, code: str) -> None:
     page.write_text(f"```sh\n{code}```\n\n```text\n# anello run\n```\n")
     assert list(check.hidden_commands(page)) == []
+
+
+@pytest.mark.parametrize("first", ["- one", "1. one", "| one | two |"])
+def test_a_list_without_an_empty_line_above_it_is_found(page: Path, first: str) -> None:
+    page.write_text(f"# Title\n{first}\n\nText:\n{first}\n")
+    assert [problem.split(": ")[0] for problem in check.joined_lists(page)] == [f"{page}:5"]
+
+
+def test_a_list_behind_a_block_is_found(page: Path) -> None:
+    page.write_text("```text\n- one\n- two\n```\n- one\n  more of it\n- two\n")
+    assert [problem.split(": ")[0] for problem in check.joined_lists(page)] == [f"{page}:5"]

@@ -19,7 +19,6 @@ import lateness
 from chain_run import MIX, keep_to_cores, parser_of_cases
 from curve import Curve, write_svg
 from lateness import LIMIT_US, Lateness
-from page import RESULTS
 from trials import interleaved, numbers, table
 
 from anello.report import plot
@@ -51,7 +50,7 @@ def parse() -> argparse.Namespace:
         "Latency from the event against the event rate.", rates="0.05,0.15,0.3,0.5,0.7,1,1.25,1.5",
         algorithms="single,multiring", repeats=1, seconds=3.0,
     )  # fmt: skip
-    parser.add_argument("--picture", type=Path, default=RESULTS / "load.svg")
+    parser.add_argument("--picture", type=Path, default=Path(__file__).parents[1] / "results/load.svg")
     parser.add_argument("--quick", action="store_true", help="0.5 s at two rates")
     options = parser.parse_args()
     if options.quick:

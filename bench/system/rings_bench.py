@@ -1,10 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Quality and speed of the ring finders, side by side with OpenCV's HoughCircles.
+"""Quality and speed of the ring finders, side by side.
 
-    python bench/record.py rings [--quick] [--sample brief|phys|na62] [--seed 101] [--n-peer-events 1000] [--rounds 5]
+    python bench/record.py rings [--quick] [--sample brief|phys|na62] [--seed 101] [--rounds 5]
                                  [--config detectors/rich/na62-rich.toml] [--set KEY=VALUE]...
 
---config: the finders' parameters are a configuration's, with --set changed; --n-peer-events 0: without HoughCircles.
+--config: the finders' parameters are a configuration's, with --set changed.
 
 Simulated events with 1, 2, 3, 4 rings and the mix, the same for all. Scores are anello.physics' for all, with 95 %
 intervals; times are CPU time of one thread. Finders take turns, round by round: a slow moment of the machine hits all,
@@ -16,14 +16,12 @@ import json
 import statistics
 import subprocess
 import tempfile
-from collections.abc import Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import ring_sample
-from hough_circles import HoughFinder, as_rings
 from ring_sample import RingSample
 from trials import table
 
@@ -37,7 +35,6 @@ ROOT = Path(__file__).parents[2]
 PROGRAM = ROOT / "build/release/bench/rings/rings_score"
 KINDS = ("1", "2", "3", "4", "mix")
 REFERENCE = "multiring"
-PEER, PEER_TOLD = "HoughCircles", "HoughCircles, told the number"
 Z_95 = 1.96
 HEAD = ("rings", "finder", "events", "eff5 %", "eff10 %", "ghost %", "ns/event", "times multiring")
 
@@ -54,73 +51,50 @@ class Row:
 
 def main() -> None:
     options = parse()
-    hough = peer() if options.n_peer_events else None
     if not options.program.exists():
         raise SystemExit(f"there is no {options.program}: cmake --build --preset release --target rings_score")
-    version = hough.version if hough else "none"
-    print(f"OpenCV {version}; {options.n_events} events of each kind, of these {options.n_peer_events} for it; "
-          f"sample {options.sample}, seed {options.seed}, {options.rounds} rounds")  # fmt: skip
+    print(
+        f"{options.n_events} events of each kind; sample {options.sample}, seed {options.seed}, {options.rounds} rounds"
+    )
     rows: list[Row] = []
     for kind in KINDS:
-        of_kind = list(measure(kind, hough, options))
+        of_kind = measure(kind, options)
         print("\n" + table(HEAD, [words(row, of_kind[0]) for row in of_kind]), flush=True)
         rows += of_kind
     for row in rows:
-        print(json.dumps(as_line(row, next(one for one in rows if one.kind == row.kind), version, options)))
-
-
-def peer() -> HoughFinder:
-    try:
-        return HoughFinder()
-    except ImportError as error:
-        raise SystemExit(f"OpenCV is missing ({error}): ./dev bench rings installs it") from None
+        print(json.dumps(as_line(row, next(one for one in rows if one.kind == row.kind), options)))
 
 
 def parse() -> argparse.Namespace:
-    parser = argparse.ArgumentParser(description="Ring finders compared with OpenCV's HoughCircles.")
+    parser = argparse.ArgumentParser(description="Quality and speed of the ring finders.")
     parser.add_argument("--sample", choices=("brief", "phys", "na62"), default="brief")
     parser.add_argument("--seed", type=int, default=101)
     parser.add_argument("--algorithms", default="multiring,single,almagest,histogram,taubin,crawford")
     parser.add_argument("--n-events", type=int, default=20_000)
-    parser.add_argument("--n-peer-events", type=int, default=1000)
     parser.add_argument("--rounds", type=int, default=5)
     parser.add_argument("--program", type=Path, default=PROGRAM)
-    parser.add_argument("--quick", action="store_true", help="2000 events, 90 for OpenCV, 3 rounds")
+    parser.add_argument("--quick", action="store_true", help="2000 events, 3 rounds")
     parser.add_argument("--config", type=Path)
     parser.add_argument("--set", action="append", default=[], metavar="KEY=VALUE")
     options = parser.parse_args()
     if options.quick:
         options.n_events, options.rounds = 2000, 3
-        options.n_peer_events = min(options.n_peer_events, 90)
     options.params = finder_params(load_rich(options.config, options.set)) if options.config or options.set else {}
     return options
 
 
-def measure(kind: str, hough: HoughFinder | None, options: argparse.Namespace) -> Iterator[Row]:
-    """The reference first, then the other finders, then the peer."""
+def measure(kind: str, options: argparse.Namespace) -> list[Row]:
+    """The reference first, then the other finders."""
     algorithms = [REFERENCE, *(name for name in options.algorithms.split(",") if name != REFERENCE)]
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder) / "sample.bin"
         score_program(kind, algorithms[:1], options, n_passes=0, dump=path)
         sample = ring_sample.read(path)
     rows = [Row(kind, name, score(sample, found(sample, name, options.params))) for name in algorithms]
-    peer_ns, circles, first = [], [], 0
-    for one_round in range(options.rounds):
+    for _ in range(options.rounds):
         for row, line in zip(rows, score_program(kind, algorithms, options, n_passes=1), strict=True):
             row.ns_per_event.append(line["ns_per_event"])
-        if hough is None:
-            continue
-        last = options.n_peer_events * (one_round + 1) // options.rounds
-        of_round, seconds = hough.find(sample.part(first, last))
-        circles += of_round
-        peer_ns.append(1e9 * seconds / (last - first))
-        first = last
-    yield from rows
-    if hough is None:
-        return
-    seen = sample.part(0, options.n_peer_events)
-    yield Row(kind, PEER, score(seen, as_rings(circles)), peer_ns)
-    yield Row(kind, PEER_TOLD, score(seen, as_rings(circles, seen.truth.n_rings)), peer_ns)
+    return rows
 
 
 def score_program(
@@ -165,7 +139,7 @@ def words(row: Row, reference: Row) -> tuple[str, ...]:
             f"{statistics.median(ratios(row, reference)):,.2f}")  # fmt: skip
 
 
-def as_line(row: Row, reference: Row, opencv: str, options: argparse.Namespace) -> dict[str, Any]:
+def as_line(row: Row, reference: Row, options: argparse.Namespace) -> dict[str, Any]:
     ratio = ratios(row, reference)
     shares = {"eff5": row.score.efficiency_5mm, "eff10": row.score.efficiency_10mm, "ghost": row.score.ghosts}
     return {
@@ -175,7 +149,7 @@ def as_line(row: Row, reference: Row, opencv: str, options: argparse.Namespace) 
         **{f"{name}_95": round(half_width(share), 2) for name, share in shares.items()},
         "ns_per_event": statistics.median(row.ns_per_event), "spread": spread(row.ns_per_event),
         "times_multiring": statistics.median(ratio), "times_multiring_range": [min(ratio), max(ratio)],
-        "n_rounds": len(ratio), "opencv": opencv,
+        "n_rounds": len(ratio),
     }  # fmt: skip
 
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Processes of a real farm that are killed, ended and stopped at new moments: the program of `./dev bench kills`."""
+"""Processes of a real farm that are killed, ended and stopped at new moments: `killed_farm.py`."""
 
 import json
 import random
@@ -15,7 +15,8 @@ from new_seeds.kind import Outcome
 from new_seeds.program import NotRunError, Turn, run
 
 FILE = cases.FOLDER / "kills.txt"
-PROGRAM = (sys.executable, "bench/system/kills_bench.py")
+PROGRAM = ("env", "PYTHONPATH=tests", sys.executable, "-m", "new_seeds.killed_farm")
+COMMAND = "PYTHONPATH=tests .venv/bin/python -m new_seeds.killed_farm"  # for people
 TRANSPORTS = ("memory", "ucx", "tcp", "udp")
 FARMS: tuple[tuple[str, ...], ...] = ((), (), ("--standby",), ("--audit",), ("--large",))
 TRIES = 3  # of one that failed: real processes do not do the same twice
@@ -55,7 +56,7 @@ class Kills:
             return None
         lines = [line for line in said.out.splitlines() if line.startswith("{")]
         if said.code != 0 or len(lines) != 1:
-            raise NotRunError(f"kills_bench.py ended with {said.code}: {cases.one_line(said.errors[-300:])}")
+            raise NotRunError(f"killed_farm.py ended with {said.code}: {cases.one_line(said.errors[-300:])}")
         told: dict[str, Any] = json.loads(lines[0])
         return told
 
@@ -70,7 +71,7 @@ class Kills:
         n_again = sum(bool(_what(told)) for told in again if told)
         words = " ".join(command_words(seed, options))
         what = f"{what}; {n_again} of {TRIES} times again"
-        return Finding(what, cases.add(self._file, words, what), f"./dev bench kills {words}")
+        return Finding(what, cases.add(self._file, words, what), f"{COMMAND} {words}")
 
 
 def command_words(seed: int, options: Sequence[str]) -> list[str]:

@@ -10,12 +10,8 @@ import pytest
 pytest.importorskip("anello._engine", reason="the compiled engine is not built")
 
 import chain_bench
-import memory_bench
-import messages_bench
-from buffers_bench import settings_of
 from chain_run import MIX, run_once, summarise
 
-from anello.configuration.load import load
 from anello.search.bisection import Grid, Result, Search
 from anello.search.trial import Trial
 
@@ -81,13 +77,6 @@ def test_losses_and_an_open_ledger_stand_in_the_table() -> None:
     assert chain_bench.row(result)[-1] == "overwritten 2; LEDGER OFF"
 
 
-@pytest.mark.parametrize("size", [16, 8192])
-def test_settings_of_buffers_are_accepted(size: int) -> None:
-    config = load(None, [*MIX, *settings_of(size, 50.0)])
-    assert config.receive.events_per_buffer == config.build.batch_events == config.source.max_events_per_packet == size
-    assert config.source.flush_us == 50.0
-
-
 @pytest.mark.process
 def test_short_run_is_measured_end_to_end() -> None:
     measured = run_once([*MIX, "trigger.algorithm=single"], rate_hz=5000.0, burst_s=0.2)
@@ -97,15 +86,3 @@ def test_short_run_is_measured_end_to_end() -> None:
     assert measured.achieved_hz <= measured.n_events / 0.2
     assert measured.node_cores > 0
     assert measured.source_cores > 0
-
-
-def test_memory_after_the_warm_up_only() -> None:
-    samples = [(0.0, 10.0), (1.0, 50.0), (2.0, 51.0), (3.0, 52.0)]
-    result = memory_bench.judge(samples, warm_up_s=1.0)
-    assert (result["median"], result["range_mib"], result["n_samples"]) == (51.0, 2.0, 3)
-    assert result["trend_kib_per_s"] == pytest.approx(1024)
-
-
-@pytest.mark.parametrize(("mode", "n_bytes", "wanted"), [("plain", 16, 1), ("offload", 16, 64), ("offload", 4096, 14)])
-def test_super_packets_fit_into_a_datagram(mode: str, n_bytes: int, wanted: int) -> None:
-    assert messages_bench.segments(messages_bench.Case("loopback", mode, "anello", n_bytes)) == wanted

@@ -12,6 +12,7 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
+import seeds
 from new_seeds import cases, examples, kills, properties
 from new_seeds.program import ROOT, Turn, run
 
@@ -61,6 +62,15 @@ FILES = {
     examples.FILE: example,
     kills.FILE: kill,
 }
+
+
+@pytest.mark.long
+@pytest.mark.process
+@pytest.mark.parametrize("farm", ["", "--standby", "--audit", "--large"])
+@pytest.mark.parametrize("transport", kills.TRANSPORTS)
+def test_a_farm_at_full_load_survives_what_befalls_a_node(transport: str, farm: str, tmp_path: Path) -> None:
+    first = seeds.seed()
+    kill(f"--seeds 1 --first {first} --transports {transport} {farm}", tmp_path)
 
 
 @pytest.mark.process

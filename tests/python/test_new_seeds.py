@@ -304,7 +304,7 @@ def test_a_moment_that_fails_is_kept_and_tried_again(tmp_path: Path) -> None:
     words = case.words.split()
     assert [words[0], words[1], words[2], words[4]] == ["--seeds", "1", "--first", "--transports"]
     assert len(words) == 6, "what makes no difference is left out"
-    assert finding.again == f"./dev bench kills {case.words}"
+    assert finding.again == f"{kills.COMMAND} {case.words}"
 
 
 def test_what_makes_a_difference_stays(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

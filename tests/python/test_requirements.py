@@ -17,7 +17,7 @@ from packaging.version import Version
 import anello._engine
 
 ROOT = Path(__file__).parents[2]
-GROUPS = ("run", "dev", "bench", "readers")
+GROUPS = ("run", "dev", "readers")
 ENGINE = Path(anello._engine.__file__).resolve()
 
 
@@ -53,7 +53,7 @@ def test_pins_are_what_is_asked_for(group: str) -> None:
     assert unmet == [], "./dev lock renews them"
 
 
-@pytest.mark.parametrize("group", ["dev", "bench", "readers"])
+@pytest.mark.parametrize("group", ["dev", "readers"])
 def test_groups_agree(group: str) -> None:
     run, other = pins("run"), pins(group)
     assert {name: other.get(name) for name in run} == run

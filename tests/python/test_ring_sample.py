@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The sample that the ring benchmark hands to its peer, and the peer's circles."""
+"""The sample of events that the ring benchmark scores the finders on."""
 
 import json
 import struct
@@ -7,7 +7,6 @@ import subprocess
 import sys
 from pathlib import Path
 
-import numpy as np
 import pytest
 
 import anello.rich
@@ -17,7 +16,6 @@ ROOT = Path(__file__).parents[2]
 sys.path.append(str(ROOT / "bench/system"))
 
 import ring_sample  # noqa: E402
-from hough_circles import HoughFinder, as_rings  # noqa: E402
 
 PROGRAM = ROOT / "build/release/bench/rings/rings_score"
 
@@ -50,26 +48,6 @@ def test_another_file_is_refused(tmp_path: Path, spoil: object, message: str) ->
     path.write_bytes(spoil(content()))  # type: ignore[operator]
     with pytest.raises(ValueError, match=message):
         ring_sample.read(path)
-
-
-def test_circles_become_rings_and_the_strongest_are_kept() -> None:
-    circles = [np.array([[1.0, 2, 150], [3, 4, 160]]), np.zeros((0, 3)), np.array([[5.0, 6, 170]])]
-    assert as_rings(circles).event_offset.tolist() == [0, 2, 2, 3]
-    told = as_rings(circles, np.array([1, 1, 1]))
-    assert told.event_offset.tolist() == [0, 1, 1, 2]
-    assert told.radius_mm.tolist() == [150, 170]
-
-
-def test_the_peer_finds_a_plain_circle() -> None:
-    """Its coordinates are ours: pixels are turned into mm rightly."""
-    pytest.importorskip("cv2", reason="OpenCV is installed by ./dev bench only")
-    phi = 2 * np.pi * np.arange(48) / 48
-    x_mm, y_mm = ((at + 150 * wave(phi)).astype(np.float32) for at, wave in ((40, np.cos), (-70, np.sin)))
-    nothing = anello.Rings(*(np.zeros(0, np.float32),) * 3, np.zeros(0, np.uint16), np.zeros(2, np.uint32))
-    sample = ring_sample.RingSample(np.array([0, 48], np.uint32), x_mm, y_mm, nothing)
-    (circles,), seconds = HoughFinder().find(sample)
-    np.testing.assert_allclose(circles[0], (40, -70, 150), atol=8)
-    assert seconds > 0
 
 
 @pytest.mark.process

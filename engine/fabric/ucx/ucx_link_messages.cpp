@@ -10,7 +10,7 @@ namespace anello::fabric {
 namespace {
 
 // Up to here UCX sends a payload at once and we copy it to its place; above, it is fetched straight to there.
-// PERF NOTE: over shared memory 8 kB sent at once are 3 times as fast, 16 kB over TCP twice (fabric_pair_bench). More
+// PERF NOTE: over shared memory 8 kB sent at once are 3 times as fast, 16 kB over TCP twice, between processes. More
 // at once would be as fast over shared memory too, but a sender that dies while it copies into our queue blocks it.
 constexpr std::size_t eager_bytes = 65536, eager_bytes_in_memory = 8192;
 

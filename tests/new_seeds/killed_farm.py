@@ -2,8 +2,8 @@
 """Nodes of a real farm that are killed or stopped at seeded moments, at full load: do the others survive, and does the
 farm's ledger close?
 
-    python bench/record.py kills [--seeds 8] [--first 1] [--transports memory,ucx,tcp,udp] [--large] [--standby]
-                                 [--audit] [--cuts] [--set KEY=VALUE]
+    PYTHONPATH=tests .venv/bin/python -m new_seeds.killed_farm [--seeds 8] [--first 1] [--transports memory,ucx,tcp,udp]
+        [--large] [--standby] [--audit] [--cuts] [--set KEY=VALUE]
 
 Three nodes on this machine that all read out and build, as fast as they can, for two seconds. Each seed draws who, when
 (from before the run begins to its very end), and what: killed (SIGKILL), told to end (SIGTERM), or stopped for up to
@@ -30,7 +30,6 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
-from trials import table
 from veth import Star, star
 
 from anello.engine import _engine
@@ -53,8 +52,6 @@ SETTINGS = (
 )  # fmt: skip
 STORED = ("output.to=store", "output.file=events-node{node}.raw")
 LARGE = ("exchange.packing=4000", "exchange.credits=100", "generator.n_buffers=16")
-HEAD = ["transport", "seeds", "crashed survivors", "ledgers that do not close", "reports", "takeovers",
-        "longest time without packets, s"]  # fmt: skip
 
 
 @dataclass(frozen=True)
@@ -95,27 +92,11 @@ def main() -> None:
         *options.set,
     )
     transports = [name for name in options.transports.split(",") if not options.cuts or TRANSPORTS[name] != MEMORY]
+    seeds = range(options.first, options.first + options.seeds)
     with star(N_NODES) if options.cuts else nullcontext() as network:
-        run(transports, options, victims, settings, network)
-
-
-def run(
-    transports: Sequence[str], options: argparse.Namespace, victims: Sequence[int], settings: Sequence[str],
-    network: Star | None,
-) -> None:  # fmt: skip
-    rows = []
-    for transport in transports:
-        results = []
-        for seed in range(options.first, options.first + options.seeds):
+        for transport, seed in itertools.product(transports, seeds):
             moment = Moment.draw(seed, victims, ("cut",) if network else KINDS)
-            results.append(tried(transport, moment, settings, network))
-            print(json.dumps(results[-1]), flush=True)
-        rows.append([transport, str(len(results)), str(sum(one["crashed"] for one in results)),
-                     str(sum(one["balanced"] is False for one in results)),
-                     str(sum(one["balanced"] is not None for one in results)),
-                     str(sum(one["took_over"] for one in results)),
-                     f"{max(one['gap_s'] for one in results):.1f}"])  # fmt: skip
-    print(table(HEAD, rows), flush=True)
+            print(json.dumps(tried(transport, moment, settings, network)), flush=True)
 
 
 def tried(transport: str, moment: Moment, more: Sequence[str], network: Star | None) -> dict[str, Any]:

@@ -3,9 +3,11 @@
 [OPTION...]`; options are a system benchmark's own.
 
 A micro benchmark (bench/micro/NAME_bench.cpp) is a Google Benchmark program, run REPETITIONS times; its line holds the
-median and the spread (standard deviation / mean) of each case. A system benchmark (bench/system/NAME_bench.py) prints
-one JSON object per line itself; every other line it prints is for the reader. Each line is completed with where, when
-and from which commit it was measured: a number without those is no number.
+median, the spread (standard deviation / mean) and the samples of each case. A system benchmark
+(bench/system/NAME_bench.py) prints one JSON object per line itself; every other line it prints is for the reader. Each
+line is completed with where, when and from which commit it was measured: a number without those is no number.
+
+page.py makes docs/measured.md of the lines.
 """
 
 import json
@@ -21,6 +23,7 @@ from typing import Any
 
 ROOT = Path(__file__).parent.parent
 REPETITIONS = 5
+RATES = ("bytes_per_second", "items_per_second")
 
 
 def _first_line(*command: str) -> str:
@@ -50,19 +53,24 @@ def context() -> dict[str, Any]:
 def micro_results(report: dict[str, Any]) -> Iterator[dict[str, Any]]:
     """One line per case of a Google Benchmark report with repetitions: median time, its spread, and its rates."""
     cases: dict[str, dict[str, dict[str, Any]]] = {}
+    samples: dict[str, list[dict[str, float]]] = {}
     for row in report["benchmarks"]:
         if row["run_type"] == "aggregate":
             cases.setdefault(row["run_name"], {})[row["aggregate_name"]] = row
+        else:
+            one = {key: row[key] for key in ("cpu_time", "real_time", *RATES) if key in row}
+            samples.setdefault(row["run_name"], []).append(one)
     for name, aggregates in cases.items():
         median = aggregates["median"]
-        rates: dict[str, Any] = {key: median[key] for key in ("bytes_per_second", "items_per_second") if key in median}
+        rates: dict[str, Any] = {key: median[key] for key in RATES if key in median}
         spread = aggregates["stddev"]["cpu_time"] / aggregates["mean"]["cpu_time"]
-        yield {"case": name, "cpu_time": median["cpu_time"], "unit": median["time_unit"], "spread": spread, **rates}
+        yield {"case": name, "cpu_time": median["cpu_time"], "unit": median["time_unit"], "spread": spread, **rates,
+               "samples": samples.get(name, [])}  # fmt: skip
 
 
 def _run_micro(name: str) -> Iterator[dict[str, Any]]:
     program = ROOT / f"build/release/bench/{name}_bench"
-    options = [f"--benchmark_repetitions={REPETITIONS}", "--benchmark_report_aggregates_only=true"]
+    options = [f"--benchmark_repetitions={REPETITIONS}"]
     done = subprocess.run(
         [program, "--benchmark_format=json", *options], cwd=ROOT, stdout=subprocess.PIPE, text=True, check=True
     )
@@ -71,7 +79,8 @@ def _run_micro(name: str) -> Iterator[dict[str, Any]]:
 
 def _run_system(name: str, options: Sequence[str]) -> Iterator[dict[str, Any]]:
     command = [sys.executable, str(ROOT / f"bench/system/{name}_bench.py"), *options]
-    with subprocess.Popen(command, cwd=ROOT, stdout=subprocess.PIPE, text=True) as program:
+    environment = os.environ | {"PYTHONPATH": str(ROOT / "bench")}
+    with subprocess.Popen(command, cwd=ROOT, env=environment, stdout=subprocess.PIPE, text=True) as program:
         assert program.stdout is not None
         for line in program.stdout:
             if line.startswith("{"):
@@ -93,7 +102,7 @@ def main() -> int:
     results = _run_micro(name) if is_micro else _run_system(name, options)
     target = ROOT / f"bench/results/{name}.jsonl"
     target.parent.mkdir(exist_ok=True)
-    where = {"command": shlex.join(["python", "bench/record.py", *sys.argv[1:]]), **context()}
+    where = {"command": shlex.join(["./dev", "bench", *sys.argv[1:]]), **context()}
     with target.open("a") as lines:
         for result in results:
             print(f"{name}: {_words(result)}", flush=True)

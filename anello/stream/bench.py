@@ -157,6 +157,7 @@ def summaries(results: Results) -> Iterator[dict[str, Any]]:
         yield {
             "case": f"{case.kind}/{case.name}/{case.n_bytes}", "unit": UNITS[case.kind],
             "median": statistics.median(values), "spread": spread(values), "n_repeats": len(values),
+            "samples": values,
             "verified_bytes": sum(one.get("verified_bytes", 0) for one in taken),
             **{key: middle(results, case, key) for key in WAITS if case.name.startswith("ring") and key in taken[0]},
             **({"p99_us": middle(results, case, "p99_us")} if "p99_us" in taken[0] else {}),

@@ -9,18 +9,17 @@ payload, interleaved, so that their CPU time compares; then the highest rate of 
 
 import argparse
 import json
-import statistics
 from collections import defaultdict
 from collections.abc import Iterator
 
 from camera_run import LAYOUTS, MODES, CameraTrial, Case, cpu_ratios, run_once, runner, summarise
 from chain_run import keep_to_cores
 from rich.console import Console
-from trials import interleaved, numbers, table
+from trials import interleaved, numbers, of_repeats, table
 
 from anello.search import report as search_report
 from anello.search.bisection import Grid, Quiet, Rules, Search
-from anello.search.trial import Trial, spread
+from anello.search.trial import Trial
 
 HEAD = ["datagram, layout, mode", "offered Gb/s", "Gb/s", "spread %", "events/s", "node CPU %", "us/event", "spread %",
         "source CPU %", "others", "clean", "built and checked", "lost"]  # fmt: skip
@@ -100,8 +99,7 @@ def compared(repeats: dict[Case, list[CameraTrial]]) -> Iterator[dict[str, objec
         ratios = cpu_ratios(two, three) if case.layout == "two-stage" and len(two) == len(three) else []
         if ratios:
             name = f"three over two/{case.datagram_bytes}/{case.mode}"
-            yield {"case": name, "unit": "ratio of CPU time", "median": statistics.median(ratios),
-                   "spread": spread(ratios), "n_repeats": len(ratios)}  # fmt: skip
+            yield {"case": name, "unit": "ratio of CPU time", **of_repeats(ratios)}
 
 
 def highest_rate(options: argparse.Namespace, case: Case) -> dict[str, object]:

@@ -361,10 +361,11 @@ void measure(const Load& load, std::vector<Case> cases, std::size_t n_rounds) {
         const double median = quantile(one.ns_per_datagram, 0.5);
         const double spread = (quantile(one.ns_per_datagram, 0.84) - quantile(one.ns_per_datagram, 0.16)) / 2 / median;
         fmt::print(R"({{"case": "{}", "bytes": {}, "mode": "{}", "boards": {}, "cpu_ns": {:.1f}, "spread": {:.3f}, )"
-                   R"("ratio": {:.3f}, "ratio_spread": {:.3f}, "rounds": {}, "copy": "{}"}})"
+                   R"("ratio": {:.3f}, "ratio_spread": {:.3f}, "samples": [{:.3f}], "rounds": {}, "copy": "{}"}})"
                    "\n",
                    one.name, load.datagram_bytes, load.mode, load.n_boards, median, spread, quantile(ratios, 0.5),
-                   (quantile(ratios, 0.84) - quantile(ratios, 0.16)) / 2, n_rounds, one.taker->chosen());
+                   (quantile(ratios, 0.84) - quantile(ratios, 0.16)) / 2, fmt::join(ratios, ", "), n_rounds,
+                   one.taker->chosen());
         std::fflush(stdout);
     }
 }

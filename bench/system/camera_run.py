@@ -137,6 +137,7 @@ def summarise(case: Case, runs: Sequence[CameraTrial]) -> dict[str, Any]:
         "unit": "Gb/s of payload",
         "median": statistics.median(gbit),
         "spread": spread(gbit),
+        "samples": gbit,
         "offered": case.gbit_per_s(trials[0].offered_hz),
         "events_per_s": rate_hz,
         "clean_repeats": sum(trial.is_clean for trial in trials),

@@ -67,6 +67,7 @@ def summarise(runs: Sequence[Trial]) -> dict[str, Any]:
         "median": statistics.median(rates),
         "spread": spread(rates),
         "n_repeats": len(runs),
+        "samples": {"achieved_hz": rates, "latency_us": [dict(run.latency_us) for run in runs]},
         "offered_hz": runs[0].offered_hz,
         "clean_repeats": sum(run.is_clean for run in runs),
         "losses": {cause: sum(run.losses.get(cause, 0) for run in runs) for cause in sorted(causes)},

@@ -11,11 +11,12 @@ import argparse
 import json
 
 import lateness
+import page
 from lateness import Lateness
 from trials import table
 
-P50_US = 100.0
-WANTED_SHARE = 0.8
+P50_US = page.wanted("demo", "event_us/p50")
+WANTED_SHARE = page.wanted("demo", "kept_share")
 QUICK = ("run.duration_s=2",)
 HEAD = ["run", "event p50 us", "p99.9", "sent p50 us", "p99.9", "floor p99.9", "> 1 ms", "explained", "degraded %",
         "kept", "verdict of the run"]  # fmt: skip
@@ -38,6 +39,7 @@ def main() -> None:
     for number, one in enumerate(results, 1):
         print(json.dumps({"case": f"run {number}", "unit": "us", "median": one.event_us.get("p50"),
                           "settings": settings, "misses": misses(one), **one.as_dict()}), flush=True)  # fmt: skip
+    print(json.dumps({"case": "all", "kept_share": sum(not misses(one) for one in results) / len(results)}), flush=True)
 
 
 def misses(one: Lateness, by_packet: bool = False) -> list[str]:

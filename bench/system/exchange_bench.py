@@ -24,9 +24,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from trials import interleaved, numbers, table
-
-from anello.search.trial import spread
+from trials import interleaved, numbers, of_repeats, table
 
 ROOT = Path(__file__).parents[2]
 CONFIG = ROOT / "configs/lhcb-exchange.toml"
@@ -158,8 +156,8 @@ def summarise(case: Case, samples: Sequence[Sample]) -> dict[str, Any]:
     rates = [sample.gbit_per_s for sample in samples]
     return {
         "case": case.name, "transport": case.transport, "protocol": case.protocol, "nodes": case.n_nodes,
-        "unit": "Gb/s of built events, all nodes", "median": statistics.median(rates), "spread": spread(rates),
-        "n_repeats": len(rates), "p50_ms": statistics.median(sample.p50_ms for sample in samples),
+        "unit": "Gb/s of built events, all nodes", **of_repeats(rates),
+        "p50_ms": statistics.median(sample.p50_ms for sample in samples),
         "p99.9_ms": statistics.median(sample.p999_ms for sample in samples),
         "cores": statistics.median(sample.cores for sample in samples),
         "verified_share": samples[0].verified_share, "n_lost": sum(one.n_lost for one in samples),
@@ -171,8 +169,7 @@ def against_perftest(case: Case, samples: dict[Case, list[Sample]]) -> dict[str,
     """One way through the exchange over what ucx_perftest moves, repeat by repeat."""
     theirs = samples[Case(case.transport, "perftest", 2)]
     ratios = [our.gbit_per_s / their.gbit_per_s for our, their in zip(samples[case], theirs, strict=True)]
-    return {"case": f"one way over ucx_perftest/{case.transport}", "unit": "ratio of bandwidth",
-            "median": statistics.median(ratios), "spread": spread(ratios), "n_repeats": len(ratios)}  # fmt: skip
+    return {"case": f"one way over ucx_perftest/{case.transport}", "unit": "ratio of bandwidth", **of_repeats(ratios)}
 
 
 def row(result: dict[str, Any]) -> list[str]:

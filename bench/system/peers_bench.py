@@ -25,7 +25,7 @@ from typing import Any
 
 from peer_load import CameraFragments, Format, Sender, SpeadHeaps
 from rich.console import Console
-from trials import interleaved, numbers, table
+from trials import interleaved, numbers, of_repeats, table
 
 from anello.search import report as search_report
 from anello.search.bisection import Grid, Quiet, Rules, Search
@@ -283,7 +283,7 @@ def summarise(case: Case, samples: Sequence[Sample]) -> dict[str, Any]:
     return {
         "case": case.name, "datagram_bytes": case.datagram_bytes, "mode": case.mode, "load": case.load,
         "receiver": case.taker,
-        "unit": "ns of CPU per datagram", "median": median_ns, "spread": spread(costs_ns),
+        "unit": "ns of CPU per datagram", "median": median_ns, "spread": spread(costs_ns), "samples": costs_ns,
         "n_repeats": len(samples), "n_clean": sum(not sample.n_lost for sample in samples),
         "offered_gbit_per_s": statistics.median(case.gbit_per_s(one.n_sent / one.seconds) for one in samples),
         "gbit_per_s_of_a_core": case.form.payload_bytes * 8 / median_ns,
@@ -300,8 +300,7 @@ def compared(case: Case, samples: dict[Case, list[Sample]]) -> dict[str, Any]:
         their.ns_per_datagram / our.ns_per_datagram * bytes_ratio
         for our, their in zip(samples[case], samples[theirs], strict=True)
     ]
-    return {"case": f"spead2 over anello/{case.load_name}", "unit": "ratio of CPU time per byte",
-            "median": statistics.median(ratios), "spread": spread(ratios), "n_repeats": len(ratios)}  # fmt: skip
+    return {"case": f"spead2 over anello/{case.load_name}", "unit": "ratio of CPU time per byte", **of_repeats(ratios)}
 
 
 def row(result: dict[str, Any]) -> list[str]:
@@ -334,8 +333,7 @@ def highest_rate(case: Case, options: argparse.Namespace) -> dict[str, Any]:
     ).run()  # fmt: skip
     rates = [case.gbit_per_s(trial.achieved_hz) for trial in result.found.trials] if result.found else []
     return {"case": f"highest/{case.name}", "unit": "Gb/s of datagrams", "words": search_report.lines(result),
-            "median": statistics.median(rates) if rates else None, "spread": spread(rates) if rates else None,
-            "n_repeats": len(rates)}  # fmt: skip
+            **(of_repeats(rates) if rates else {"median": None})}  # fmt: skip
 
 
 if __name__ == "__main__":

@@ -91,7 +91,7 @@ def compare(summary: dict[str, Any], costs: Costs, calibrated: bool, options: ar
     return {
         "case": f"{farm.protocol}/{farm.n_nodes}", "protocol": farm.protocol, "nodes": farm.n_nodes,
         "calibrated": calibrated, "unit": "Gb/s of built events, all nodes", "measured": built, "simulated": gbps,
-        "error": gbps / built - 1, "cores": options.cores,
+        "error": gbps / built - 1, "off": abs(gbps / built - 1), "cores": options.cores,
         "costs": {"message_us": farm.message_ns * 1e-3, "own_share": costs.own_share},
     }  # fmt: skip
 

@@ -64,7 +64,8 @@ def measured(n_nodes: int, has_leaves: bool, kib: int, protocol: str, n_seeds: i
         "case": f"{n_nodes}/{'tree' if has_leaves else 'flat'}/{kib}/{protocol}", "nodes": n_nodes,
         "two_levels": has_leaves,
         "kib": kib, "protocol": protocol, "unit": "% of the link", "mean": mean, "lowest": min(shares),
-        "highest": max(shares), "reference": reference, "error": mean / reference - 1 if reference else None,
+        "highest": max(shares), "samples": shares, "reference": reference,
+        "error": mean / reference - 1 if reference else None,
     }  # fmt: skip
 
 

@@ -60,7 +60,7 @@ class Found:
     wall_s: float
 
     def as_json(self) -> dict[str, Any]:
-        return {"fault": self.fault.words, "in": self.fault.where, "runs": self.runs, "finding": self.finding,
+        return {"case": self.fault.words, "in": self.fault.where, "runs": self.runs, "finding": self.finding,
                 "wall_s": self.wall_s}  # fmt: skip
 
     def row(self, n_seeds: int) -> list[str]:
@@ -84,6 +84,8 @@ def main() -> int:
         if options.only in fault.words:
             results.append(searched_for(fault, options.first, options.seeds))
             print(json.dumps(results[-1].as_json()), flush=True)
+    n_found = sum(one.runs is not None for one in results)
+    print(json.dumps({"case": "all", "found": n_found, "planted": len(results)}), flush=True)
     print(table(HEAD, [result.row(options.seeds) for result in results]), flush=True)
     missed = [one.fault.words for one in results if one.runs is None and not one.fault.reason]
     if missed:

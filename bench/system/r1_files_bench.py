@@ -57,7 +57,7 @@ def tell(case: str, told: Sequence[dict[str, float]]) -> None:
     median = {key: statistics.median(one[key] for one in told) for key in told[0]}
     spread = {key: max(one[key] for one in told) / min(one[key] for one in told) - 1 for key in told[0]}
     print(f"{case}: " + ", ".join(f"{key} {value:.3g}" for key, value in median.items()))
-    print(json.dumps({"case": case, **median, "spread": spread, "repeats": len(told)}), flush=True)
+    print(json.dumps({"case": case, **median, "spread": spread, "samples": told}), flush=True)
 
 
 def records_of(camera: str, folder: Path) -> list[bytes]:

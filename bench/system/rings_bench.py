@@ -148,6 +148,7 @@ def as_line(row: Row, reference: Row, options: argparse.Namespace) -> dict[str, 
         **{name: round(100 * share.value, 2) for name, share in shares.items()},
         **{f"{name}_95": round(half_width(share), 2) for name, share in shares.items()},
         "ns_per_event": statistics.median(row.ns_per_event), "spread": spread(row.ns_per_event),
+        "samples": row.ns_per_event,
         "times_multiring": statistics.median(ratio), "times_multiring_range": [min(ratio), max(ratio)],
         "n_rounds": len(ratio),
     }  # fmt: skip

@@ -1,8 +1,11 @@
 # SPDX-License-Identifier: Apache-2.0
 """How trials are ordered and shown: no measuring here, only reckoning."""
 
+import statistics
 from collections.abc import Iterator, Sequence
-from typing import TypeVar
+from typing import Any, TypeVar
+
+from anello.search.trial import spread
 
 Case = TypeVar("Case")
 
@@ -13,6 +16,12 @@ def interleaved(cases: Sequence[Case], n_repeats: int) -> Iterator[Case]:
         first = repeat * len(cases) // n_repeats
         yield from cases[first:]
         yield from cases[:first]
+
+
+def of_repeats(values: Sequence[float]) -> dict[str, Any]:
+    """What a JSON line says of the repeats of one case: what page.py reads is `samples`."""
+    return {"median": statistics.median(values), "spread": spread(values), "n_repeats": len(values),
+            "samples": list(values)}  # fmt: skip
 
 
 def table(head: Sequence[str], rows: Sequence[Sequence[str]]) -> str:

@@ -58,7 +58,7 @@ def timed(farms: Any, n_farms: int) -> dict[str, float]:
 def summed(name: str, rounds: list[dict[str, float]]) -> dict[str, Any]:
     rates = [one["farms_per_s"] for one in rounds]
     medians = {key: statistics.median(one[key] for one in rounds) for key in rounds[0]}
-    return {"case": name, **medians, "spread": (max(rates) - min(rates)) / medians["farms_per_s"]}
+    return {"case": name, **medians, "spread": (max(rates) - min(rates)) / medians["farms_per_s"], "samples": rounds}
 
 
 def row(result: dict[str, Any]) -> list[str]:

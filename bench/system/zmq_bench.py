@@ -18,7 +18,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from trials import interleaved, numbers, powers_of_two, table
+from trials import interleaved, numbers, of_repeats, powers_of_two, table
 
 from anello.search.trial import spread
 
@@ -114,11 +114,10 @@ def report(rates: dict[Case, list[float]]) -> None:
     print("Payload, MB/s, medians; every byte was compared in a run of its own before.")
     print(table(["bytes, sent from", *head(rates)], list(rows(rates))), flush=True)
     for case, taken in rates.items():
-        tcp = statistics.median(rates.get(Case(case.n_bytes, case.way, "tcp"), [float("nan")]))
-        median = statistics.median(taken)
+        tcp = rates.get(Case(case.n_bytes, case.way, "tcp"), [])
         print(json.dumps({
-            "case": f"push-pull/{case.transport}/{case.way}/{case.n_bytes}", "unit": "MB/s", "median": median,
-            "spread": spread(taken), "n_repeats": len(taken), "of_tcp": median / tcp, "verified": True,
+            "case": f"push-pull/{case.transport}/{case.way}/{case.n_bytes}", "unit": "MB/s", **of_repeats(taken),
+            "of_tcp": [mine / theirs for mine, theirs in zip(taken, tcp, strict=False)], "verified": True,
         }), flush=True)  # fmt: skip
 
 

@@ -14,9 +14,12 @@ def row(aggregate: str, cpu_time: float) -> dict[str, object]:
 
 def test_one_line_per_case_with_median_and_spread() -> None:
     report = {"benchmarks": [row("mean", 200.0), row("median", 190.0), row("stddev", 10.0)]}
+    once = {"run_type": "iteration", "run_name": "parse/1472"}
+    report["benchmarks"] += [once | {"cpu_time": 210.0}, once | {"cpu_time": 190.0}]
     (line,) = record.micro_results(report)
     assert line == {
         "case": "parse/1472", "cpu_time": 190.0, "unit": "ns", "spread": pytest.approx(0.05), "bytes_per_second": 2e9,
+        "samples": [{"cpu_time": 210.0}, {"cpu_time": 190.0}],
     }  # fmt: skip
 
 

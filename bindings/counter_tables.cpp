@@ -13,7 +13,6 @@
 #include "exchange/exchange_counters.hpp"
 #include "extension.hpp"
 #include "fabric/fabric_counters.hpp"
-#include "fabric/fault_config.hpp"
 #include "module.hpp"
 #include "pipeline/send_counters.hpp"
 #include "publish/publish_counters.hpp"
@@ -64,7 +63,6 @@ std::vector<CounterTable> engine_counter_tables() {
         table<exchange::ManagerCounter>("exchange::ManagerCounter", "manager"),
         table<exchange::StationCounter>("exchange::StationCounter", "station"),
         table<fabric::FabricCounter>("fabric::FabricCounter", "fabric"),
-        table<fabric::FaultCounter>("fabric::FaultCounter", "faults"),
         table<stream::StreamCounter>("stream::StreamCounter", "stream"),
         table<stream::ListenerCounter>("stream::ListenerCounter", "listener"),
     };

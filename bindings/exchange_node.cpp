@@ -57,13 +57,6 @@ fabric::FabricConfig fabric_config(const ConfigReader& values) {
     return config;
 }
 
-fabric::FaultConfig fault_config(const ConfigReader& values) {
-    fabric::FaultConfig config;
-    take(values.below("fabric.faults"), fabric::fault_keys, config);
-    config.seed = seed_config(values);
-    return config;
-}
-
 pipeline::ExchangeNodeConfig exchange_node_config(const nb::dict& dict) {
     const ConfigReader values(dict);
     pipeline::ExchangeNodeConfig config;
@@ -76,7 +69,6 @@ pipeline::ExchangeNodeConfig exchange_node_config(const nb::dict& dict) {
     config.fabric.self = config.exchange.self;
     config.fabric.n_peers = static_cast<std::uint16_t>(config.exchange.farm.n_nodes());
     config.fabric.farm_id = values.get<std::uint64_t>("farm_id");
-    config.faults = fault_config(values);
     config.publish = publish_config(values.below("publish"));
     if (values.get_or<std::string>("to", "") == "store") config.file = values.get<std::string>("file");
     take(values, pipeline::stored_keys, config);

@@ -30,7 +30,7 @@ from anello.exchange.rendezvous.member import RendezvousGroup
 from anello.exchange.rendezvous.protocol import Pace
 from anello.exchange.rendezvous.server import RendezvousServer
 from anello.exchange.report import curve
-from anello.exchange.running import Ended, NodeRun, check_size, engine_point_to_point
+from anello.exchange.running import Ended, NodeRun, engine_point_to_point
 from anello.system import run_directory, secret_keys
 from anello.system.exit_codes import FAILED
 from anello.system.interruption import interruptible
@@ -147,7 +147,7 @@ def run_local(
     """arguments: configuration file and --set as the user gave them. Returns the exit code."""
     runs, axis = _local_runs(config, arguments, options)
     for one in runs:
-        check_size(one.config, one.n_nodes)
+        one.config.roles_of(one.n_nodes)
     if config.fabric.port:
         rule = "must be 0 where several nodes share a machine: any free one"
         raise ConfigError("fabric.port", rule, str(config.fabric.port), "Leave it out")

@@ -54,21 +54,12 @@ class ReadoutRoomKeys(Section):
 class FabricKeys(Section):
     """How bytes move between nodes."""
 
-    transport: Literal["ucx", "tcp", "udp", "in_process"] = Field(default="ucx", description="ucx: shared memory, InfiniBand, RoCE or TCP, whichever is best; tcp; udp, which may lose; in_process: a single node, for tests. `anello doctor` says which of them work on this machine.")
+    transport: Literal["ucx", "tcp", "udp"] = Field(default="ucx", description="ucx: shared memory, InfiniBand, RoCE or TCP, whichever is best; tcp; udp, which may lose. `anello doctor` says which of them work on this machine.")
     host: str = Field(default="127.0.0.1", min_length=1, description="Own address, at which the other nodes reach this one: where tcp, udp and the TCP of ucx listen. With loopback ucx uses shared memory, and does not listen.")
     port: int = Field(default=0, ge=0, le=65_535, description="Own port (tcp, udp); 0: any free one.")
     ucx_tls: str = Field(default="", description="UCX_TLS, such as tcp or rc,self; empty: UCX chooses.")
     ucx_net_devices: str = Field(default="", description="UCX_NET_DEVICES, such as mlx5_0:1; empty: the interface of host, and cards for RDMA.")
     max_message_bytes: int = Field(default=1048576, ge=4_096, le=1_073_741_824, description="Largest message; a readout unit's part of a multi-event packet.")
-
-
-class FabricFaultsKeys(Section):
-    """Faults that are made on purpose between nodes, by run.seed."""
-
-    loss: float = Field(default=0, ge=0, le=1, description="Share of messages that are lost; transport udp only.")
-    duplicate: float = Field(default=0, ge=0, le=1, description="Share of messages that are duplicated; transport udp only.")
-    delay_us: float = Field(default=0, ge=0, le=1_000_000, description="Longest delay of a message, us.")
-    disconnect_after: int = Field(default=0, ge=0, le=4_611_686_018_427_387_904, description="Messages after which a connection breaks; 0: never.")
 
 
 class RolesKeys(Section):

@@ -12,7 +12,6 @@ from anello.exchange.configuration.config import ExchangeConfig
 from anello.exchange.local import POLL_S, LocalPlan, Nodes, rendezvous
 from anello.exchange.rendezvous.protocol import Pace, RunStep
 from anello.exchange.rendezvous.server import RendezvousServer
-from anello.exchange.running import check_size
 from anello.run.run_control import RunControl
 from anello.system.exit_codes import FAILED
 from anello.system.interruption import Interruption
@@ -36,7 +35,7 @@ def plan_of(
                           "anello exchange --make-keys DIR makes some")  # fmt: skip
     pace, here_too = Pace(timeout_s=timeout_s), [*arguments, "--no-reference"]
     n_nodes = len(config.farm.nodes)
-    check_size(config, n_nodes)
+    config.roles_of(n_nodes)
     return LocalPlan(config, here_too, n_nodes, directory, pace, elsewhere(config), keys, "a control room")
 
 

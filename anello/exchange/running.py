@@ -18,7 +18,7 @@ from anello.account.notices import Notices, each_once
 from anello.account.record import CounterDict
 from anello.catalogue.entry import Entry
 from anello.configuration.origin import node_values, tell_beside
-from anello.errors import ConfigError, engine_errors
+from anello.errors import engine_errors
 from anello.exchange.account.node_record import NodeRecord, Sample, Series
 from anello.exchange.account.numbers import Account
 from anello.exchange.account.record import ExchangeRecord, PointToPoint, together
@@ -133,7 +133,7 @@ class NodeRun:
         """measure: what bandwidth is compared with, where all nodes are on one machine; None: nothing. placement: where
         this process was put, in words. notices: who else hears them. entry: the run's, in the catalogue, of the node
         that leads."""
-        check_size(config, group.size)
+        config.roles_of(group.size)
         if config.output.to != "nothing":
             directory.mkdir(parents=True, exist_ok=True)
         self._config, self._group, self._notices = config, group, notices or Notices()
@@ -343,14 +343,6 @@ def read_records(
             absent.setdefault(rank, "it sent no record")
     left = {node.rank for node in nodes if node.has_left}
     return nodes, {rank: why for rank, why in sorted(absent.items()) if rank not in left}
-
-
-def check_size(config: ExchangeConfig, n_nodes: int) -> None:
-    """Raises ConfigError if this configuration is impossible for n_nodes nodes."""
-    config.roles_of(n_nodes)
-    if config.fabric.transport == "in_process" and n_nodes > 1:
-        rule = f"cannot reach other processes, and there are {n_nodes} nodes"
-        raise ConfigError("fabric.transport", rule, '"in_process"', 'Set fabric.transport = "ucx"')
 
 
 def _bad(states: Mapping[str, str]) -> dict[str, str]:

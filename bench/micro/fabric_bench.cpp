@@ -187,7 +187,6 @@ void sizes(benchmark::internal::Benchmark* bench) {
 BENCHMARK(raw_tcp)->Apply(sizes);
 BENCHMARK_CAPTURE(messages, tcp, Transport::tcp)->Apply(sizes);
 BENCHMARK_CAPTURE(messages, udp, Transport::udp)->Apply(sizes);
-BENCHMARK_CAPTURE(messages, in_process, Transport::in_process)->Apply(sizes);
 BENCHMARK_CAPTURE(messages, ucx, Transport::ucx)->Apply(sizes);
 
 }  // namespace

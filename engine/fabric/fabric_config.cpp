@@ -17,9 +17,8 @@ using K = Key<C>;
 
 constexpr std::array keys{
     K::of<&C::transport>("transport",
-                         "ucx: shared memory, InfiniBand, RoCE or TCP, whichever is best; tcp; udp, which may lose; "
-                         "in_process: a single node, for tests. `anello doctor` says which of them work on this "
-                         "machine."),
+                         "ucx: shared memory, InfiniBand, RoCE or TCP, whichever is best; tcp; udp, which may lose. "
+                         "`anello doctor` says which of them work on this machine."),
     K::of<&C::host>("host", not_empty,
                     "Own address, at which the other nodes reach this one: where tcp, udp and the TCP of ucx listen. "
                     "With loopback ucx uses shared memory, and does not listen."),

@@ -3,6 +3,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <string>
 
@@ -14,7 +15,7 @@
 
 namespace anello::fabric {
 
-enum class Transport : std::uint8_t { ucx, tcp, udp, in_process };
+enum class Transport : std::uint8_t { ucx, tcp, udp };
 
 const char* name_of(Transport transport) noexcept;
 
@@ -35,9 +36,9 @@ struct FabricConfig {
     std::size_t socket_buffer_bytes = 0;
     /// UDP payload of one datagram: 1472 fits an Ethernet MTU of 1500, 8972 one of 9000 (udp).
     std::size_t datagram_bytes = 1472;
-    std::string ucx_tls;                     ///< empty: ucx_devices.hpp
-    std::string ucx_net_devices;             ///< empty: ucx_devices.hpp
-    Nanoseconds heartbeat_ns = 200'000'000;  ///< interval at which peers are told that we are alive (not in_process)
+    std::string ucx_tls;                          ///< empty: ucx_devices.hpp
+    std::string ucx_net_devices;                  ///< empty: ucx_devices.hpp
+    Nanoseconds heartbeat_ns = 200'000'000;       ///< interval at which peers are told that we are alive
     Nanoseconds peer_timeout_ns = 1'000'000'000;  ///< a peer suspended for less than this is not considered dead
     Nanoseconds connect_timeout_ns = 5'000'000'000;
 
@@ -53,12 +54,14 @@ void check(const FabricConfig& config);  ///< Throws ConfigError; make_fabric() 
 /// Throws ConfigError, also when this build has no such transport, and SystemError.
 std::unique_ptr<Fabric> make_fabric(const FabricConfig& config, Listener& listener, const Clock& clock,
                                     Counters<FabricCounter> counters);
+/// make_fabric(), or what a test puts in its place.
+using MakeFabric = std::function<decltype(make_fabric)>;
 
 }  // namespace anello::fabric
 
 namespace anello {
 
 template <>
-inline constexpr std::array<const char*, 4> words_of<fabric::Transport>{"ucx", "tcp", "udp", "in_process"};
+inline constexpr std::array<const char*, 3> words_of<fabric::Transport>{"ucx", "tcp", "udp"};
 
 }  // namespace anello

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "core/errors.hpp"
 #include "fabric/fabric_config.hpp"
-#include "fabric/in_process_fabric.hpp"
 #include "fabric/tcp/tcp_fabric.hpp"
 #include "fabric/udp/udp_fabric.hpp"
 #ifdef ANELLO_UCX
@@ -26,15 +25,12 @@ std::unique_ptr<Fabric> make_fabric(const FabricConfig& config, Listener& listen
     switch (config.transport) {
         case Transport::ucx:
             return make_ucx_fabric(config, listener, clock, counters);
-        case Transport::in_process:
-            return std::make_unique<InProcessFabric>(config, listener, clock, counters,
-                                                     InProcessHub::of_farm(config.farm_id));
         case Transport::tcp:
             return std::make_unique<TcpFabric>(config, listener, clock, counters);
         case Transport::udp:
             return std::make_unique<UdpFabric>(config, listener, clock, counters);
     }
-    throw ConfigError("fabric.transport", "must be a transport", "none", "Choose ucx, tcp, udp or in_process");
+    throw ConfigError("fabric.transport", "must be a transport", "none", "Choose ucx, tcp or udp");
 }
 
 }  // namespace anello::fabric

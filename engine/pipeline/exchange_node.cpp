@@ -132,11 +132,9 @@ void ExchangeNode::make_publisher(const Clock& clock) {
 }
 
 void ExchangeNode::make_fabric(const Clock& clock) {
-    fabric_ =
-        std::make_unique<exchange::OwnMessages>(fabric::make_fabric(config_.fabric, config_.faults, *station_, clock,
-                                                                    page_.add_block<fabric::FabricCounter>("fabric"),
-                                                                    page_.add_block<fabric::FaultCounter>("faults")),
-                                                config_.exchange.self, config_.fabric.max_in_flight, *station_);
+    fabric_ = std::make_unique<exchange::OwnMessages>(
+        config_.make_fabric(config_.fabric, *station_, clock, page_.add_block<fabric::FabricCounter>("fabric")),
+        config_.exchange.self, config_.fabric.max_in_flight, *station_);
     station_->join(*fabric_);
     station_->connect(config_.exchange.self, station_->life(), fabric_->address());
 }

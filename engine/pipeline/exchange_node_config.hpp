@@ -7,7 +7,7 @@
 #include "core/thread.hpp"
 #include "exchange/exchange_config.hpp"
 #include "exchange/generator.hpp"
-#include "fabric/faulty_fabric.hpp"
+#include "fabric/fabric_config.hpp"
 #include "memory/persistent_buffers.hpp"
 #include "pipeline/exchange_ends.hpp"
 #include "pipeline/layout.hpp"
@@ -26,7 +26,7 @@ struct ExchangeNodeConfig {
     std::size_t max_mfp_bytes = 0;  ///< with an input: MFPs are at most so long
     std::uint32_t n_buffers = 64;   ///< of the readout unit
     fabric::FabricConfig fabric;
-    fabric::FaultConfig faults;
+    fabric::MakeFabric make_fabric = fabric::make_fabric;
     std::string file;                  ///< of built events; empty: they are counted only
     std::uint64_t max_file_bytes = 0;  ///< a new file once one has so many; 0: one file
     publish::PublishConfig publish;    ///< of built events, before whatever else becomes of them

@@ -21,8 +21,7 @@ using fabric::Peer;
 using fabric::PeerState;
 using fabric::Status;
 
-constexpr std::array transports{fabric::Transport::ucx, fabric::Transport::tcp, fabric::Transport::udp,
-                                fabric::Transport::in_process};
+constexpr std::array transports{fabric::Transport::ucx, fabric::Transport::tcp, fabric::Transport::udp};
 constexpr Nanoseconds connect_limit_ns = 5'000'000'000, longest_end_ns = 1'000'000'000;
 constexpr std::uint32_t n_yields = 20;
 constexpr int longest_sleep_ms = 10;

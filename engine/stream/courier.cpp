@@ -46,9 +46,7 @@ Courier::Courier(const StreamConfig& config, const fabric::FabricConfig& fabric_
                  Counters<StreamCounter> counters)
     : config_(config), other_(fabric_config.self == 0 ? 1 : 0), counters_(counters) {
     const auto fabric_counters = fabric_page_.add_block<fabric::FabricCounter>("fabric");
-    const auto fault_counters = fabric_page_.add_block<fabric::FaultCounter>("faults");
-    fabric_ =
-        make_fabric(fabric_config, config.faults, *this, SystemClock::instance(), fabric_counters, fault_counters);
+    fabric_ = config.make_fabric(fabric_config, *this, SystemClock::instance(), fabric_counters);
     if (config.direction == Direction::send) {
         region_ = fabric_->register_memory(no_ring_);
         return;

@@ -11,7 +11,7 @@
 #include <vector>
 
 #include "core/counters/counters.hpp"
-#include "fabric/faulty_fabric.hpp"
+#include "fabric/fabric_config.hpp"
 #include "stream/fabric_wire.hpp"
 #include "stream/handshake.hpp"
 #include "stream/ring/shared_ends.hpp"

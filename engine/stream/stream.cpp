@@ -35,8 +35,7 @@ Descriptor connect_to_known(const std::string& place, const StreamConfig& config
 
 /// Anyone who reaches a network address can listen or connect there.
 void require_keys(const StreamAddress& address, const StreamConfig& config) {
-    const bool is_open = address.transport && address.transport != fabric::Transport::in_process &&
-                         !is_loopback(address) && config.keys == nullptr && !config.without_keys;
+    const bool is_open = address.transport && !is_loopback(address) && config.keys == nullptr && !config.without_keys;
     if (is_open)
         throw ConfigError("keys", "must be given for an address that other machines reach", to_text(address),
                           "anello exchange --make-keys DIR makes some for both sides; without_keys, where everybody in "

@@ -31,7 +31,7 @@ const std::string scheme_end = "://";
 
 fabric::Transport transport_of(const std::string& scheme, const std::string& text) {
     using fabric::Transport;
-    for (const Transport transport : {Transport::ucx, Transport::tcp, Transport::in_process})
+    for (const Transport transport : {Transport::ucx, Transport::tcp})
         if (scheme == fabric::name_of(transport)) return transport;
     refuse(text);
 }

@@ -11,7 +11,7 @@
 #include <vector>
 
 #include "core/clock.hpp"
-#include "fabric/fault_config.hpp"
+#include "fabric/fabric_config.hpp"
 #include "stream/ring/wait_mode.hpp"
 #include "stream/stream_keys.hpp"
 
@@ -54,8 +54,8 @@ struct StreamConfig {
     /// this machine's own addresses that is refused unless without_keys says that it is intended.
     std::shared_ptr<const StreamKeys> keys;
     bool without_keys = false;
-    std::string ucx_tls;         ///< UCX_TLS for streams over UCX, e.g. "tcp"; empty: UCX chooses
-    fabric::FaultConfig faults;  ///< what is to go wrong in the network, for tests and rehearsals
+    std::string ucx_tls;  ///< UCX_TLS for streams over UCX, e.g. "tcp"; empty: UCX chooses
+    fabric::MakeFabric make_fabric = fabric::make_fabric;  ///< of streams over a network
     /// Asked some times a second while something waits; true: the wait ends as a timeout. Null: nobody asks.
     bool (*interrupted)() noexcept = nullptr;
 };

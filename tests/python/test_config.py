@@ -88,11 +88,9 @@ ALONG = {
     "camera_send.tcp_host": ["camera_send.tcp_port=1"],
     "source.first_board": ["source.n_boards=2", "source.ports=[0, 0]", "receive.ports=[0, 0]"],
     "source.n_boards": ["source.ports=[0, 0, 0]", "receive.ports=[0, 0, 0]"],
-    "fabric.faults.loss": ["fabric.transport=udp"],
     "publish.to": ["publish.address=@test-config"],
     "input.from": [f"input.config={ROOT / 'detectors/rich/na62-rich.toml'}"],
     "input.config": ["input.from=rich"],
-    "fabric.faults.duplicate": ["fabric.transport=udp"],
 }
 for path in (ROOT / "detectors").glob("*/tests/settings.toml"):
     settings = tomllib.loads(path.read_text())
@@ -224,8 +222,6 @@ def test_engine_keys_keep_their_names() -> None:
          "(given: ['ru+bu']). The default is ['all']"),
         (["chain=exchange", 'exchange.roles=["em+builder"]'], 'exchange.roles: must be ["all"], ["all+sb"], or em, sb, '
          "ru, bu, joined by +, for each node (given: ['em+builder']). The default is ['all']"),
-        (["chain=exchange", "fabric.faults.loss=0.1"], "fabric.faults.loss: and duplicate need a transport that may "
-         'lose, and ucx may not (given: 0.1). Set fabric.transport = "udp"'),
         (["chain=camera", "threads.cores=[0, 1, 2]"], "threads.cores: must not name more cores than "
          "threads.layout has threads, times their lanes: 2 (given: [0, 1, 2]). Leave some out"),
         (["chain=camera", 'threads.layout=["receive+build", "trigger+send"]'], "threads.layout: must name receive, "

@@ -33,7 +33,7 @@ CAMERA = ("receive::CaptureCounter", "receive::PortCounter", "wire::Verdict", "c
           "camera::CameraJoinCounter", "pipeline::SendCounter", "camera::FilterCounter", "camera::CompressCounter",
           "camera::CameraStoreCounter", "camera::CameraStreamCounter", "camera::R1WriterCounter", *PUBLISH)  # fmt: skip
 EXCHANGE = ("exchange::ReadoutCounter", "exchange::BuilderCounter", "exchange::ManagerCounter",
-            "exchange::StationCounter", "wire::Verdict", "fabric::FabricCounter", "fabric::FaultCounter",
+            "exchange::StationCounter", "wire::Verdict", "fabric::FabricCounter",
             "store::MepStoreCounter", *PUBLISH)  # fmt: skip
 MERGED = ("receive::NanetCounter", "receive::NanetMergeCounter",
           *(table for table in RICH if not table.startswith(("receive::", "wire::"))))  # fmt: skip
@@ -135,7 +135,7 @@ def alone(reads: Reads) -> Iterator[Record]:
 
 def farms(reads: Reads) -> Iterator[Record]:
     yield farm(reads, "exchange::GeneratorCounter")
-    yield farm(reads, "exchange::GeneratorCounter", settings=("fabric.transport=udp", "fabric.faults.loss=0.1"))
+    yield farm(reads, "exchange::GeneratorCounter", settings=("fabric.transport=udp",))
     yield farm(reads, *RICH, *SOURCE, *OF_RICH_FARM)
     yield farm(reads, *CAMERA, *SOURCE, *OF_CAMERA_FARM)
 

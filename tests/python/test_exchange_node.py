@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Nodes of the exchange in one process, over the transports that need nothing but this machine."""
+"""Nodes of the exchange in one process, over TCP, which needs nothing but this machine."""
 
 import itertools
 import struct
@@ -19,11 +19,10 @@ FARM_IDS = itertools.count(time.time_ns() & 0xFFFFFFFFFFFF)
 
 def values(n_nodes: int, **changes: Any) -> dict[str, Any]:
     """What a control plane passes; small packets, so that a test takes a moment."""
-    changes = {f"fabric.{key}" if key == "transport" else key: value for key, value in changes.items()}
     return {
-        "n_nodes": n_nodes, "farm_id": next(FARM_IDS), "seed": 5, "roles": ["all"], "fabric.transport": "in_process",
+        "n_nodes": n_nodes, "farm_id": next(FARM_IDS), "seed": 5, "roles": ["all"], "fabric.transport": "tcp",
         "protocol": "push", "packing": 50, "n_meps": 200, "credits": 4, "n_buffers": 16, "verify_share": 1.0,
-        "timeout_ms": float(PATIENCE_MS),
+        "timeout_ms": float(PATIENCE_MS), "peer_timeout_ms": float(PATIENCE_MS),
     } | changes  # fmt: skip
 
 
@@ -72,9 +71,8 @@ def assert_whole(nodes: Sequence[_engine.ExchangeNode], n_meps: int) -> None:
 
 
 @pytest.mark.parametrize("protocol", ["push", "pull", "shift"])
-@pytest.mark.parametrize("transport", ["in_process", "tcp"])
-def test_all_is_built(transport: str, protocol: str) -> None:
-    nodes = farm(values(3, transport=transport, protocol=protocol))
+def test_all_is_built(protocol: str) -> None:
+    nodes = farm(values(3, protocol=protocol))
     run(nodes)
     assert_whole(nodes, 200)
     assert nodes[0].latency()["ready_to_built"]["count"] == nodes[0].progress()["meps_built"]
@@ -99,22 +97,8 @@ def test_stop_ends_the_run_of_all() -> None:
     assert_whole(nodes, nodes[0].counters()["manager"]["meps_assigned"])
 
 
-def test_a_transport_that_loses() -> None:
-    settings = values(2, transport="udp", n_meps=60, timeout_ms=50.0) | {
-        "fabric.faults.loss": 0.05,
-        "fabric.faults.duplicate": 0.05,
-    }
-    nodes = farm(settings)
-    run(nodes)
-    manager = nodes[0].counters()["manager"]
-    assert manager["meps_assigned"] == manager["meps_complete"] + manager["meps_incomplete"] == 60
-    assert total(nodes, "builder", "fragments_wrong_checksum") == 0
-
-
-@pytest.mark.parametrize("transport", ["in_process", "tcp"])
-def test_a_node_dies_and_comes_again(transport: str) -> None:
-    patience = {"timeout_ms": float(PATIENCE_MS), "peer_timeout_ms": float(PATIENCE_MS)}
-    settings = values(3, transport=transport, n_meps=0, rate_hz=200_000, **patience)
+def test_a_node_dies_and_comes_again() -> None:
+    settings = values(3, n_meps=0, rate_hz=200_000)
     nodes = farm(settings)
     for node in nodes:
         node.start()
@@ -143,7 +127,7 @@ def test_a_node_dies_and_comes_again(transport: str) -> None:
 
 
 def test_without_the_manager_the_others_end_and_say_why() -> None:
-    nodes = farm(values(2, n_meps=0, transport="tcp"))
+    nodes = farm(values(2, n_meps=0))
     for node in nodes:
         node.start()
     wait(lambda: nodes[1].progress()["meps_built"] > 3)
@@ -205,7 +189,7 @@ def test_wrong_values_are_named(key: str, value: object, field: str) -> None:
 
 
 def test_a_wrong_address_is_refused() -> None:
-    node = _engine.ExchangeNode(values(2, transport="tcp") | {"node": 0})
+    node = _engine.ExchangeNode(values(2) | {"node": 0})
     with pytest.raises(_engine.ConfigError):
         node.connect(1, b"nowhere")
     with pytest.raises(_engine.ConfigError):
@@ -214,13 +198,13 @@ def test_a_wrong_address_is_refused() -> None:
 
 def test_transports_are_known() -> None:
     found = {one["name"]: one for one in _engine.fabric_transports()}
-    assert found.keys() == {"ucx", "tcp", "udp", "in_process"}
+    assert found.keys() == {"ucx", "tcp", "udp"}
     assert found["tcp"]["available"]
     assert found["tcp"]["mode"]
     assert not found["tcp"]["reason"]
 
 
 def test_point_to_point_is_measured() -> None:
-    measured = _engine.point_to_point(values(2, transport="tcp", duration_s=0.1))
+    measured = _engine.point_to_point(values(2, duration_s=0.1))
     assert measured["gbit_per_s"] > 0
     assert "tcp" in measured["about"]

@@ -24,7 +24,7 @@ from anello.exchange.rendezvous.member import RendezvousGroup
 from anello.exchange.rendezvous.protocol import Pace
 from anello.exchange.rendezvous.server import RendezvousServer
 from anello.exchange.report.progress import ExchangeMeter
-from anello.exchange.running import Ended, NodeRun, check_size, read_records
+from anello.exchange.running import Ended, NodeRun, read_records
 from anello.registry import presentation_of
 from anello.system.interruption import Interruption
 
@@ -239,11 +239,8 @@ def test_a_record_of_another_node_is_refused() -> None:
 
 
 def test_sizes_that_cannot_be() -> None:
-    with pytest.raises(ConfigError, match=r"^fabric.transport: cannot reach other processes, and there are 2 nodes"):
-        check_size(synthetic.config("fabric.transport=in_process"), 2)
-    check_size(synthetic.config("fabric.transport=in_process"), 1)
     with pytest.raises(ConfigError, match=r'^exchange.roles: must be \["all"\] or name each node, and there are 3'):
-        check_size(synthetic.config('exchange.roles=["em+ru", "bu"]'), 3)
+        synthetic.config('exchange.roles=["em+ru", "bu"]').roles_of(3)
 
 
 # --- Progress -----------------------------------------------------------------------------------------------------

@@ -48,7 +48,7 @@ class Farm(Protocol):
 
 @dataclass(frozen=True)
 class Cause:
-    """ordered: the configuration asks for it: a card that drops, faults on purpose. word: what it makes of a run."""
+    """ordered: the configuration asks for it, as where a card may drop. word: what it makes of a run."""
 
     words: str
     n: int
@@ -80,9 +80,8 @@ def _parts(record: Farm) -> Iterator[Cause]:
     dropped = record.total("generator", "mfps_dropped")
     yield Cause("parts dropped by the card, no free buffer", dropped, record.config.generator.when_full == "drop")
     for (block, name), words in PARTS.items():
-        twice = name == "mfps_duplicate" and record.total("faults", "duplicated") > 0
-        yield Cause(f"parts {words}", record.total(block, name), twice)
-    yield Cause(f"parts {LOST_ON_THE_WAY}", _lost_on_the_way(record), record.total("faults", "lost") > 0)
+        yield Cause(f"parts {words}", record.total(block, name))
+    yield Cause(f"parts {LOST_ON_THE_WAY}", _lost_on_the_way(record))
 
 
 def _lost_on_the_way(record: Farm) -> int:
@@ -102,11 +101,7 @@ def _packets(record: Farm) -> Iterator[Cause]:
 
 def _is_ordered(record: Farm) -> bool:
     """All that packets lack the configuration let go."""
-    let_go = 0
-    if record.config.generator.when_full == "drop":
-        let_go += record.total("builder", "sources_absent")
-    if record.total("faults", "lost"):
-        let_go += record.total("builder", "sources_timed_out") + record.total("builder", "sources_spoilt")
+    let_go = record.total("builder", "sources_absent") if record.config.generator.when_full == "drop" else 0
     return let_go == record.total("builder", "sources_missing")
 
 

@@ -21,11 +21,11 @@ from anello.exchange.configuration.sections import (
     ExchangeRunSection,
     ExchangeSection,
     ExchangeThreadsSection,
-    FabricSection,
     FarmSection,
     GeneratorSection,
     OutputSection,
 )
+from anello.exchange.engine_keys import FabricKeys
 from anello.system.run_directory import of_node
 
 MFP_HEADER_BYTES = 48
@@ -50,7 +50,7 @@ class ExchangeConfig(Config):
     exchange: ExchangeSection = ExchangeSection()
     input: ExchangeInputSection = ExchangeInputSection()
     generator: GeneratorSection = GeneratorSection()
-    fabric: FabricSection = FabricSection()
+    fabric: FabricKeys = FabricKeys()
     output: OutputSection = OutputSection()
     publish: PublishKeys = PublishKeys()
     threads: ExchangeThreadsSection = ExchangeThreadsSection()
@@ -181,12 +181,6 @@ class ExchangeConfig(Config):
         yield Relation(
             to in outputs, "output.to", f"must be {' or '.join(outputs)} where input.from is {source}",
             'The default is "nothing"',
-        )  # fmt: skip
-        faults = self.fabric.faults
-        yield Relation(
-            self.fabric.transport == "udp" or not (faults.loss or faults.duplicate), "fabric.faults.loss",
-            f"and duplicate need a transport that may lose, and {self.fabric.transport} may not",
-            'Set fabric.transport = "udp"',
         )  # fmt: skip
         yield Relation(
             len(self.threads.cores) <= self.n_threads, "threads.cores",

@@ -14,8 +14,6 @@ from anello.exchange.engine_keys import (
     ExchangePlacementKeys,
     ExchangeTimeKeys,
     ExchangeWaitKeys,
-    FabricFaultsKeys,
-    FabricKeys,
     FrameKeys,
     GeneratorKeys,
     ReadoutRoomKeys,
@@ -65,12 +63,6 @@ class ExchangeSection(RolesKeys, ExchangeWaitKeys, ExchangeTimeKeys, ExchangeKey
 
 class GeneratorSection(ReadoutRoomKeys, GeneratorKeys):
     """The emulated readout card of each readout unit."""
-
-
-class FabricSection(FabricKeys):
-    """How bytes move between nodes."""
-
-    faults: FabricFaultsKeys = FabricFaultsKeys()
 
 
 class ExchangeInputSection(FrameKeys, InputKeys):

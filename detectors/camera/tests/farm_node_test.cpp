@@ -24,7 +24,7 @@ pipeline::ExchangeNodeConfig farm_config(const CameraNodeConfig& camera) {
     config.exchange.n_credits = 4;
     config.exchange.waits_for_data = true;
     config.max_mfp_bytes = config.fabric.max_message_bytes = camera_max_mfp_bytes(camera.build.shape, 1, packing);
-    config.fabric.transport = fabric::Transport::in_process;
+    config.fabric.transport = fabric::Transport::tcp;
     config.fabric.n_peers = 1;
     config.fabric.farm_id = ++farm_id;
     config.threads = pipeline::parse_layout({"generator+readout+builder+manager"}, {}, pipeline::exchange_chain);

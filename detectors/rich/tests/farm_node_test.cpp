@@ -33,7 +33,7 @@ pipeline::ExchangeNodeConfig farm_config(const NodeConfig& node) {
     config.exchange.n_meps = 2 * frames.meps_per_burst;
     config.exchange.n_credits = 8;
     config.max_mfp_bytes = config.fabric.max_message_bytes = max_mfp_bytes;
-    config.fabric.transport = fabric::Transport::in_process;
+    config.fabric.transport = fabric::Transport::tcp;
     config.fabric.n_peers = 1;
     config.fabric.farm_id = ++farm_id;
     config.threads = pipeline::parse_layout({"generator+readout+builder+manager"}, {}, pipeline::exchange_chain);

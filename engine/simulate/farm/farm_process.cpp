@@ -52,7 +52,6 @@ exchange::ExchangeConfig exchange_of(const FarmScenario& scenario, Node node, bo
 fabric::FabricConfig fabric_of(const FarmScenario& scenario, Node node) {
     constexpr std::size_t room_for_control = 64 << 10;
     fabric::FabricConfig config;
-    config.transport = fabric::Transport::in_process;  // of which no place in a network is told
     config.self = node;
     config.n_peers = scenario.n_nodes;
     config.farm_id = scenario.seed;

@@ -1,25 +1,21 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "conformance/fabric/fabric_conformance.hpp"
-#include "fabric/faulty_fabric.hpp"
+#include "fabrics/faulty_fabric.hpp"
+#include "fabrics/in_process_fabric.hpp"
 
 namespace anello::fabric::conformance {
 namespace {
 
-/// With faults that never come true it must be what it wraps. A page of its own for each would be gone too early.
+/// With faults that never come true it must be what it wraps.
 struct Faultless {
     static FabricConfig config() {
         FabricConfig config;
-        config.transport = Transport::in_process;
         config.max_message_bytes = 200'000;
         return config;
     }
     static std::unique_ptr<Fabric> make(const FabricConfig& config, Listener& listener, const Clock& clock,
                                         Counters<FabricCounter> counters) {
-        static CounterPage page;
-        static const Counters<FaultCounter> fault_counters = page.add_block<FaultCounter>("faults");
-        FaultConfig faults;
-        faults.disconnect_after = UINT64_MAX;
-        return make_fabric(config, faults, listener, clock, counters, fault_counters);
+        return with_faults({.disconnect_after = UINT64_MAX}, make_in_process_fabric)(config, listener, clock, counters);
     }
 };
 INSTANTIATE_TYPED_TEST_SUITE_P(Faultless, FabricConformance, Faultless);

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "conformance/fabric/fabric_conformance.hpp"
+#include "fabrics/in_process_fabric.hpp"
 
 namespace anello::fabric::conformance::in_process_conformance {
 namespace {
@@ -7,13 +8,12 @@ namespace {
 struct InProcess {
     static FabricConfig config() {
         FabricConfig config;
-        config.transport = Transport::in_process;
         config.max_message_bytes = 200'000;
         return config;
     }
     static std::unique_ptr<Fabric> make(const FabricConfig& config, Listener& listener, const Clock& clock,
                                         Counters<FabricCounter> counters) {
-        return make_fabric(config, listener, clock, counters);
+        return make_in_process_fabric(config, listener, clock, counters);
     }
 };
 INSTANTIATE_TYPED_TEST_SUITE_P(InProcess, FabricConformance, InProcess);

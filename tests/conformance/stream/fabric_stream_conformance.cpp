@@ -1,13 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "conformance/stream/stream_conformance.hpp"
+#include "fabrics/faulty_fabric.hpp"
+#include "fabrics/in_process_fabric.hpp"
 #include "unit/stream/fabric_pair.hpp"
 
 namespace anello::stream::conformance {
 namespace {
 
 struct InProcess {
-    static constexpr const char* scheme = "in_process";
-    static void configure(StreamConfig&) {}
+    static constexpr const char* scheme = "tcp";  // the sides meet there
+    static void configure(StreamConfig& config) { config.make_fabric = fabric::make_in_process_fabric; }
 };
 struct Tcp {
     static constexpr const char* scheme = "tcp";
@@ -20,7 +22,7 @@ struct TcpPuts {
 /// Every piece leaves up to 0.2 ms late.
 struct DelayedTcp {
     static constexpr const char* scheme = "tcp";
-    static void configure(StreamConfig& config) { config.faults.delay_ns = 200'000; }
+    static void configure(StreamConfig& config) { config.make_fabric = fabric::with_faults({.delay_ns = 200'000}); }
 };
 #ifdef ANELLO_UCX
 struct UcxTcp {

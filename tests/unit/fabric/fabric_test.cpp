@@ -4,8 +4,8 @@
 #include "conformance/fabric/fabric_farm.hpp"
 #include "core/errors.hpp"
 #include "fabric/fifo.hpp"
-#include "fabric/in_process_fabric.hpp"
 #include "fabric/region_table.hpp"
+#include "fabrics/in_process_fabric.hpp"
 
 namespace anello::fabric::fabric_test {
 namespace {
@@ -15,14 +15,10 @@ using conformance::Farm;
 using conformance::pattern;
 
 struct InProcess {
-    static FabricConfig config() {
-        FabricConfig config;
-        config.transport = Transport::in_process;
-        return config;
-    }
+    static FabricConfig config() { return {}; }
     static std::unique_ptr<Fabric> make(const FabricConfig& config, Listener& listener, const Clock& clock,
                                         Counters<FabricCounter> counters) {
-        return make_fabric(config, listener, clock, counters);
+        return make_in_process_fabric(config, listener, clock, counters);
     }
 };
 
@@ -77,8 +73,7 @@ TEST(FabricConfig, SaysWhatIsWrong) {
     EXPECT_EQ(field_of([](FabricConfig& config) { config.peer_timeout_ns = 1; }), "peer_timeout_ns");
     EXPECT_EQ(field_of([](FabricConfig& config) { config.connect_timeout_ns = 0; }), "connect_timeout_ns");
     EXPECT_THROW(parse_word<Transport>("pigeon", {}), ConfigError);
-    for (const char* const name : {"ucx", "tcp", "udp", "in_process"})
-        EXPECT_STREQ(name_of(parse_word<Transport>(name, {})), name);
+    for (const char* const name : {"ucx", "tcp", "udp"}) EXPECT_STREQ(name_of(parse_word<Transport>(name, {})), name);
 }
 
 TEST(InProcessFabric, APeerMayBeKilled) {

@@ -8,6 +8,8 @@
 #include <thread>
 
 #include "core/errors.hpp"
+#include "fabrics/faulty_fabric.hpp"
+#include "fabrics/in_process_fabric.hpp"
 #include "moved_clock.hpp"
 #include "patience.hpp"
 #include "stream/stream.hpp"
@@ -27,7 +29,7 @@ ExchangeNodeConfig node_config(exchange::Node node, std::uint16_t n_nodes, std::
     config.exchange.n_credits = 4;
     config.exchange.verify_share = 1;
     config.n_buffers = 8;
-    config.fabric.transport = fabric::Transport::in_process;
+    config.make_fabric = fabric::make_in_process_fabric;
     config.fabric.self = node;
     config.fabric.n_peers = n_nodes;
     config.fabric.farm_id = farm_id;
@@ -67,13 +69,14 @@ TEST(ExchangeNode, TwoNodesBuildAll) {
 /// An operator may take an hour between the two.
 TEST(ExchangeNode, NodesThatHaveMetMayStartMuchLater) {
     anello::test::MovedClock clock;
-    for (const fabric::Transport transport :
-         {fabric::Transport::in_process, fabric::Transport::tcp, fabric::Transport::udp, fabric::Transport::ucx}) {
+    for (const fabric::Transport transport : {fabric::Transport::tcp, fabric::Transport::udp, fabric::Transport::ucx}) {
         ExchangeNodeConfig config = node_config(0, 2, 80);
         config.fabric.transport = transport;
+        config.make_fabric = fabric::make_fabric;
         ExchangeNode first(config, clock);
         config = node_config(1, 2, 80);
         config.fabric.transport = transport;
+        config.make_fabric = fabric::make_fabric;
         ExchangeNode second(config, clock);
         first.connect(1, second.address());
         second.connect(0, first.address());
@@ -87,6 +90,35 @@ TEST(ExchangeNode, NodesThatHaveMetMayStartMuchLater) {
         EXPECT_EQ(value_of(first, "manager", "nodes_joined"), 2U);
         EXPECT_EQ(value_of(first, "manager", "meps_complete"), 100U);
     }
+}
+
+TEST(ExchangeNode, WhatATransportLosesAndDoublesIsAccountedFor) {
+    const auto counts = std::make_shared<fabric::FaultCounts>();
+    const auto config = [&](exchange::Node node) {
+        ExchangeNodeConfig made = node_config(node, 2, 77);
+        made.exchange.packing = made.generator.packing = 50;
+        made.exchange.n_meps = 60;
+        made.exchange.timeout_ns = 50'000'000;
+        made.fabric.transport = fabric::Transport::udp;
+        made.fabric.peer_timeout_ns = anello::test::far_off_ns;
+        made.make_fabric = fabric::with_faults({.loss = 0.05, .duplicate = 0.05}, fabric::make_fabric, counts);
+        return made;
+    };
+    ExchangeNode first(config(0)), second(config(1));
+    first.connect(1, second.address());
+    second.connect(0, first.address());
+    first.start();
+    second.start();
+    ASSERT_TRUE(comes_true([&] { return first.finished() && second.finished(); }));
+    first.stop();
+    second.stop();
+    EXPECT_EQ(first.failure() + second.failure(), "");
+    EXPECT_GT(counts->lost, 0U);
+    EXPECT_GT(counts->duplicated, 0U);
+    EXPECT_EQ(value_of(first, "manager", "meps_assigned"), 60U);
+    EXPECT_EQ(value_of(first, "manager", "meps_complete") + value_of(first, "manager", "meps_incomplete"), 60U);
+    for (const ExchangeNode* node : {&first, &second})
+        EXPECT_EQ(value_of(*node, "builder", "fragments_wrong_checksum"), 0U);
 }
 
 TEST(ExchangeNode, TheGeneratorMayHaveAThreadOfItsOwnAndNoUnitElse) {
@@ -160,6 +192,7 @@ TEST(ExchangeNode, StatesAreAskedForWhileLinksComeAndGo) {
         ExchangeNodeConfig made = node_config(node, 2, 75);
         made.exchange.n_meps = 0;
         made.fabric.transport = fabric::Transport::ucx;
+        made.make_fabric = fabric::make_fabric;
         made.fabric.ucx_tls = "tcp";
         made.fabric.heartbeat_ns = 50'000'000;
         made.fabric.peer_timeout_ns = anello::test::far_off_ns;

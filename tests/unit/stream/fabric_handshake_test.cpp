@@ -235,7 +235,7 @@ TEST(PeerDeath, WithinAMessageAndByAFault) {
     ConstBytes message;
     EXPECT_EQ(pair.near->peek_message(message, patience_ns), peer_died);
     StreamConfig faulty = small_config();
-    faulty.faults.disconnect_after = 1;
+    faulty.make_fabric = fabric::with_faults({.disconnect_after = 1});
     FabricPair lost("tcp", small_config(), faulty);
     std::vector<std::byte> many(8 * smallest_ring_bytes);
     EXPECT_EQ(lost.far->send(many, patience_ns).status, peer_died);

@@ -18,11 +18,10 @@ namespace anello::fabric {
 
 class InProcessFabric;
 
-/// The switchboard of the fabrics of one process. Its lock is held while bytes are copied: this transport is for
-/// tests and for farms shown in one process, the only one that locks.
+/// The switchboard of the fabrics of one process. Its lock is held while bytes are copied: no other transport locks.
 class InProcessHub {
   public:
-    /// That of all fabrics with this farm_id, for make_fabric(): lives as long as one of them.
+    /// That of all fabrics with this farm_id: lives as long as one of them.
     static std::shared_ptr<InProcessHub> of_farm(std::uint64_t farm_id);
 
     /// As if the peer's process had died: its fabric does nothing any more, the others find it down.
@@ -42,7 +41,8 @@ class InProcessHub {
 };
 
 /// Messages between fabrics of one process, copied once, from the sender's memory to where place() says, when the
-/// receiver makes progress. The same calls in the same order do the same each time.
+/// receiver makes progress. The same calls in the same order do the same each time. FabricConfig::transport is not
+/// read.
 class InProcessFabric final : public Fabric {
   public:
     InProcessFabric(const FabricConfig& config, Listener& listener, const Clock& clock,
@@ -130,5 +130,9 @@ class InProcessFabric final : public Fabric {
     RegionTable regions_;
     bool dead_ = false, pending_ = false, armed_ = false;
 };
+
+/// In the place of make_fabric(): farms with different farm_id do not know of each other.
+std::unique_ptr<Fabric> make_in_process_fabric(const FabricConfig& config, Listener& listener, const Clock& clock,
+                                               Counters<FabricCounter> counters);
 
 }  // namespace anello::fabric

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <atomic>
 #include <cstddef>
 #include <cstdint>
-#include <functional>
 #include <memory>
 #include <optional>
 #include <random>
@@ -12,23 +12,40 @@
 #include <vector>
 
 #include "core/kernel_handle.hpp"
+#include "core/seed.hpp"
 #include "fabric/fabric_config.hpp"
-#include "fabric/fault_config.hpp"
 #include "fabric/fifo.hpp"
 
 namespace anello::fabric {
+
+/// Faults to inject; the same seed and the same calls give the same faults.
+struct FaultConfig {
+    double loss = 0;                     ///< share of messages
+    double duplicate = 0;                ///< share of messages
+    Nanoseconds delay_ns = 0;            ///< the longest of a message
+    std::uint64_t disconnect_after = 0;  ///< messages after which the last one's peer is lost, once; 0: never
+    std::uint64_t seed = default_seed;
+    /// Loss and duplicates break the promise of a reliable transport, so they must be allowed explicitly there.
+    bool break_promises = false;
+};
+
+void check(const FaultConfig& config);  ///< Throws ConfigError.
+
+/// What FaultyFabrics did by intent. What one took from its caller is messages_sent of the fabric inside + lost -
+/// duplicated + given_up, whose peer went down while they were held back. Several threads may count.
+struct FaultCounts {
+    std::atomic<std::uint64_t> lost{0}, duplicated{0}, delayed{0}, given_up{0}, disconnected{0};
+};
 
 /// Sits between a fabric and its listener and injects faults into messages. Held back messages keep their order where
 /// the transport promises one. Puts and gets are left alone. The descriptor tells of the inner fabric and of the time
 /// at which what is held back is due.
 class FaultyFabric final : public Fabric, private Listener {
   public:
-    using MakeInner = std::function<std::unique_ptr<Fabric>(Listener&)>;
-
-    /// `fabric_counters` are the inner fabric's: what finds no room here is counted there. Throws ConfigError, also
-    /// where the inner fabric's promises would be broken and the faults do not say so.
-    FaultyFabric(const FaultConfig& faults, const FabricConfig& config, Listener& listener, const Clock& clock,
-                 Counters<FaultCounter> counters, Counters<FabricCounter> fabric_counters, const MakeInner& make_inner);
+    /// `counters` are the inner fabric's: what finds no room here is counted there. Throws ConfigError, also where the
+    /// inner fabric's promises would be broken and the faults do not say so.
+    FaultyFabric(const FaultConfig& faults, std::shared_ptr<FaultCounts> counts, const MakeFabric& make_inner,
+                 const FabricConfig& config, Listener& listener, const Clock& clock, Counters<FabricCounter> counters);
 
     std::vector<std::byte> address() const override { return inner_->address(); }
     void connect(Peer peer, std::span<const std::byte> address) override;
@@ -102,8 +119,8 @@ class FaultyFabric final : public Fabric, private Listener {
     const FaultConfig faults_;
     Listener& listener_;
     const Clock& clock_;
-    Counters<FaultCounter> counters_;
-    Counters<FabricCounter> fabric_counters_;
+    const std::shared_ptr<FaultCounts> counts_;
+    Counters<FabricCounter> counters_;
     std::mt19937_64 random_;
     Fate fate_;
     std::vector<Slot> slots_;
@@ -122,9 +139,8 @@ class FaultyFabric final : public Fabric, private Listener {
     Descriptor timer_, epoll_;
 };
 
-/// make_fabric(), with faults if there are any.
-std::unique_ptr<Fabric> make_fabric(const FabricConfig& config, const FaultConfig& faults, Listener& listener,
-                                    const Clock& clock, Counters<FabricCounter> counters,
-                                    Counters<FaultCounter> fault_counters);
+/// What makes FaultyFabrics around those of `make_inner`.
+MakeFabric with_faults(const FaultConfig& faults, const MakeFabric& make_inner = make_fabric,
+                       std::shared_ptr<FaultCounts> counts = std::make_shared<FaultCounts>());
 
 }  // namespace anello::fabric

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "fabric/in_process_fabric.hpp"
+#include "fabrics/in_process_fabric.hpp"
 
 #include <fmt/format.h>
 
@@ -347,6 +347,11 @@ PeerState InProcessFabric::state(Peer peer) const noexcept {
 std::string InProcessFabric::describe() const {
     return fmt::format("in_process: peer {} of {}, messages up to {} bytes, one copy", config_.self, config_.n_peers,
                        config_.max_message_bytes);
+}
+
+std::unique_ptr<Fabric> make_in_process_fabric(const FabricConfig& config, Listener& listener, const Clock& clock,
+                                               Counters<FabricCounter> counters) {
+    return std::make_unique<InProcessFabric>(config, listener, clock, counters, InProcessHub::of_farm(config.farm_id));
 }
 
 }  // namespace anello::fabric

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "fabric/faulty_fabric.hpp"
+#include "fabrics/faulty_fabric.hpp"
 
 #include <fmt/format.h>
 #include <sys/epoll.h>
@@ -10,7 +10,6 @@
 #include <utility>
 
 #include "core/errors.hpp"
-#include "core/keys.hpp"
 
 namespace anello::fabric {
 namespace {
@@ -19,47 +18,25 @@ constexpr Nanoseconds never_ns = std::numeric_limits<Nanoseconds>::max();
 
 }  // namespace
 
-namespace {
-
-namespace fault_table {
-
-using C = FaultConfig;
-using K = Key<C>;
-
-constexpr std::array keys{
-    K::of<&C::loss>("loss", share, "Share of messages that are lost; transport udp only."),
-    K::of<&C::duplicate>("duplicate", share, "Share of messages that are duplicated; transport udp only."),
-    K::of<&C::delay_ns, ns_per_us>("delay_us", {0, 1e6}, "Longest delay of a message, us."),
-    K::of<&C::disconnect_after>("disconnect_after", {0, 0x1p62}, "Messages after which a connection breaks; 0: never."),
-};
-
-}  // namespace fault_table
-
-}  // namespace
-
-constinit const Keys<FaultConfig> fault_keys{
-    "fabric.faults", "Faults that are made on purpose between nodes, by run.seed.", fault_table::keys};
-
 void check(const FaultConfig& config) {
     const auto require_share = [](double share, const char* field) {
         if (!(share >= 0 && share <= 1))
             throw ConfigError(field, "must be 0 to 1", fmt::format("{}", share), "0.001 is one in a thousand");
     };
-    require_share(config.loss, "fabric.faults.loss");
-    require_share(config.duplicate, "fabric.faults.duplicate");
+    require_share(config.loss, "loss");
+    require_share(config.duplicate, "duplicate");
     if (config.delay_ns < 0)
-        throw ConfigError("fabric.faults.delay_us", "must not be negative", fmt::format("{} ns", config.delay_ns),
-                          "0: no delay");
+        throw ConfigError("delay_ns", "must not be negative", fmt::format("{} ns", config.delay_ns), "0: no delay");
 }
 
-FaultyFabric::FaultyFabric(const FaultConfig& faults, const FabricConfig& config, Listener& listener,
-                           const Clock& clock, Counters<FaultCounter> counters, Counters<FabricCounter> fabric_counters,
-                           const MakeInner& make_inner)
+FaultyFabric::FaultyFabric(const FaultConfig& faults, std::shared_ptr<FaultCounts> counts, const MakeFabric& make_inner,
+                           const FabricConfig& config, Listener& listener, const Clock& clock,
+                           Counters<FabricCounter> counters)
     : faults_((check(faults), check(config), faults)),
       listener_(listener),
       clock_(clock),
+      counts_(std::move(counts)),
       counters_(counters),
-      fabric_counters_(fabric_counters),
       random_(faults.seed),
       fate_(draw()),
       slots_(std::size_t{config.n_peers} * config.max_in_flight),
@@ -68,11 +45,11 @@ FaultyFabric::FaultyFabric(const FaultConfig& faults, const FabricConfig& config
       waits_(config.n_peers),
       lost_peers_(config.n_peers),
       max_in_flight_(config.max_in_flight),
-      inner_(make_inner(*this)),
+      inner_(make_inner(config, *this, clock, counters)),
       timer_(make_timer_descriptor()),
       epoll_(make_epoll()) {
     if (inner_->reliable() && (faults.loss > 0 || faults.duplicate > 0) && !faults.break_promises)
-        throw ConfigError("fabric.faults.loss", "must be 0, and fabric.faults.duplicate too, with a reliable transport",
+        throw ConfigError("loss", "must be 0, and duplicate too, with a reliable transport",
                           fmt::format("{} and {}", faults.loss, faults.duplicate),
                           "Choose udp, or say that promises shall be broken");
     free_.reserve(slots_.size());
@@ -106,7 +83,7 @@ FaultyFabric::Fate FaultyFabric::draw() noexcept {
 
 std::optional<std::uint32_t> FaultyFabric::take_slot(Peer to, std::uint64_t token) noexcept {
     if (in_flight_[to] == max_in_flight_) {
-        fabric_counters_.add(FabricCounter::busy);
+        counters_.add(FabricCounter::busy);
         return {};
     }
     ++in_flight_[to];
@@ -136,11 +113,11 @@ Status FaultyFabric::send(Peer to, std::span<const std::byte> header, std::span<
     slot.n_to_send = fate_.lost ? 0 : fate_.doubled ? 2 : 1;
     slot.due_ns = clock_.monotonic_ns() + fate_.delay_ns;
     if (fate_.lost) {
-        counters_.add(FaultCounter::lost);
+        ++counts_->lost;
         finished_.try_push(*taken);
     } else {
-        if (fate_.doubled) counters_.add(FaultCounter::duplicated);
-        if (fate_.delay_ns > 0) counters_.add(FaultCounter::delayed);
+        if (fate_.doubled) ++counts_->duplicated;
+        if (fate_.delay_ns > 0) ++counts_->delayed;
         held_.push_back(*taken);
         has_untried_ = true;
     }
@@ -236,7 +213,7 @@ void FaultyFabric::give_up(Peer peer) noexcept {
     const auto of_peer = [&](std::uint32_t index) {
         Slot& slot = slots_[index];
         if (slot.to != peer) return false;
-        counters_.add(FaultCounter::given_up);
+        ++counts_->given_up;
         slot.status = Status::peer_down;
         slot.n_to_send = 0;
         if (slot.n_under_way == 0) finished_.try_push(index);
@@ -255,7 +232,7 @@ void FaultyFabric::on_peer(Peer peer, PeerState state) noexcept {
 
 void FaultyFabric::lose_peer(Peer peer) noexcept {
     if (inner_->state(peer) != PeerState::up) return;
-    counters_.add(FaultCounter::disconnected);
+    ++counts_->disconnected;
     inner_->disconnect(peer);
     lost_peers_[peer] = true;
     give_up(peer);
@@ -292,12 +269,10 @@ std::string FaultyFabric::describe() const {
                        faults_.loss, faults_.duplicate, faults_.delay_ns / 1000, faults_.seed);
 }
 
-std::unique_ptr<Fabric> make_fabric(const FabricConfig& config, const FaultConfig& faults, Listener& listener,
-                                    const Clock& clock, Counters<FabricCounter> counters,
-                                    Counters<FaultCounter> fault_counters) {
-    const auto make_inner = [&](Listener& inner) { return make_fabric(config, inner, clock, counters); };
-    if (!faults.any()) return make_inner(listener);
-    return std::make_unique<FaultyFabric>(faults, config, listener, clock, fault_counters, counters, make_inner);
+MakeFabric with_faults(const FaultConfig& faults, const MakeFabric& make_inner, std::shared_ptr<FaultCounts> counts) {
+    return [=](const FabricConfig& config, Listener& listener, const Clock& clock, Counters<FabricCounter> counters) {
+        return std::make_unique<FaultyFabric>(faults, counts, make_inner, config, listener, clock, counters);
+    };
 }
 
 }  // namespace anello::fabric

@@ -34,7 +34,7 @@ INSTEAD = {
     r"dearest": "most expensive",
     r"let go": "release",
 }
-PATTERNS = {re.compile(rf"\b(?:{words})(?!\w)", re.I): instead for words, instead in INSTEAD.items()}
+PATTERNS = {re.compile(rf"\b(?:{words})(?![\w(])", re.I): instead for words, instead in INSTEAD.items()}
 MESSAGE = re.compile(r'"((?:[^"\\]|\\.)* (?:[^"\\]|\\.)*)"')
 
 
@@ -63,7 +63,7 @@ def folder_of(name: str, folders: Mapping[str, int]) -> str:
 
 
 def places_of(root: Path, folders: Mapping[str, int]) -> dict[str, list[str]]:
-    found = defaultdict(list)
+    found: dict[str, list[str]] = defaultdict(list)
     for name in check_names.tracked(root):
         if name.startswith(NOT_READ):
             continue

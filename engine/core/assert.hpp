@@ -4,7 +4,8 @@
 #include <cstdio>
 #include <cstdlib>
 
-/// A bug of ours, not of an input: stops debug, sanitizer and fuzz builds, costs nothing in a release.
+/// Checks for bugs of this code, never for bad input. It stops debug, sanitizer and fuzz builds and costs nothing in a
+/// release build.
 #ifdef ANELLO_ASSERTIONS
 #define ANELLO_ASSERT(condition)                                                                   \
     do {                                                                                           \

@@ -10,12 +10,13 @@ namespace anello {
 
 using Nanoseconds = std::int64_t;
 
-/// Timestamps of boards count ticks of the "25 ns" clock (40.0786 MHz, the SPS' own), fine time divides a tick by 256.
+/// A board's timestamps count ticks of the "25 ns" clock (40.0786 MHz, from the SPS). The fine time divides a tick by
+/// 256.
 inline constexpr double tick_ns = 24.950971341;
 inline constexpr double fine_time_ns = tick_ns / 256.0;
 
-/// Two clocks, because two questions are asked. monotonic_ns() times waits and gathering; it never steps.
-/// wall_ns() (CLOCK_REALTIME) stamps data, because the kernel's receive stamps and other machines use it.
+/// Two clocks for two purposes. monotonic_ns() never steps and times waits and gathering. wall_ns() (CLOCK_REALTIME)
+/// stamps data, because the kernel's receive stamps and other machines use it.
 class Clock {
   public:
     virtual ~Clock() = default;
@@ -30,7 +31,7 @@ class SystemClock final : public Clock {
     static const SystemClock& instance() noexcept;
 };
 
-/// For tests: time moves only when told to. Both clocks read the same.
+/// For tests: time moves only when the test moves it. Both clocks return the same time.
 class ManualClock final : public Clock {
   public:
     explicit ManualClock(Nanoseconds start_ns = 0) noexcept : now_ns_(start_ns) {}
@@ -43,18 +44,18 @@ class ManualClock final : public Clock {
     std::atomic<Nanoseconds> now_ns_;
 };
 
-/// A wall-clock time that somebody else told: within a day of this clock. One of another day is from a file, and
-/// farther times overflow where they are counted with.
-constexpr bool is_credible(Nanoseconds told_ns, Nanoseconds now_ns) noexcept {
+/// True if a wall-clock time from another program or machine is within a day of this clock. Times of another day come
+/// from recorded files, and differences to arbitrary times could overflow.
+constexpr bool is_credible(Nanoseconds stamp_ns, Nanoseconds now_ns) noexcept {
     constexpr Nanoseconds day_ns = 86'400'000'000'000;
-    return told_ns > now_ns - day_ns && told_ns < now_ns + day_ns;
+    return stamp_ns > now_ns - day_ns && stamp_ns < now_ns + day_ns;
 }
 
-/// Of what several clocks say, since one may be wrong; 0 where none says anything. Changes their order.
-inline Nanoseconds middle_of(std::span<Nanoseconds> told) noexcept {
-    if (told.empty()) return 0;
-    const auto middle = told.begin() + static_cast<std::ptrdiff_t>(told.size() / 2);
-    std::nth_element(told.begin(), middle, told.end());
+/// The median of several clocks' times, because one clock may be wrong; 0 if there are none. Reorders `values`.
+inline Nanoseconds middle_of(std::span<Nanoseconds> values) noexcept {
+    if (values.empty()) return 0;
+    const auto middle = values.begin() + static_cast<std::ptrdiff_t>(values.size() / 2);
+    std::nth_element(values.begin(), middle, values.end());
     return *middle;
 }
 

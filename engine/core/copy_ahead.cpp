@@ -11,8 +11,8 @@ namespace {
 constexpr std::size_t line_bytes = 64;
 }
 
-// prefetchw makes the line this core's own even where the consumer's core has read it. Processors that lack it take it
-// for no operation.
+// prefetchw makes the line this core's own even where the consumer's core has read it. Processors without it execute it
+// as a no-op.
 __attribute__((target("prfchw"))) void copy_ahead(std::byte* to, std::span<const std::byte> from) noexcept {
     constexpr std::size_t ahead_bytes = 1024;
     for (; from.size() >= line_bytes; from = from.subspan(line_bytes), to += line_bytes) {

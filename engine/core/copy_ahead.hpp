@@ -6,10 +6,10 @@
 
 namespace anello {
 
-/// Copies, and asks for the lines it will write a kilobyte before it writes them: for memory that is not in the cache.
-/// Asks a kilobyte beyond the last byte too: for what follows.
+/// Copies into memory that is not in the cache. It prefetches each line for writing a kilobyte ahead, also beyond the
+/// last byte, since the next copy usually follows there.
 void copy_ahead(std::byte* to, std::span<const std::byte> from) noexcept;
-/// Only the prefetch, for memory that the kernel will write.
+/// Only prefetches, for memory that the kernel will write.
 void fetch_to_write(std::byte* at, std::size_t n_bytes) noexcept;
 
 }  // namespace anello

@@ -6,8 +6,8 @@
 
 namespace anello {
 
-/// A wrong configuration value, found before anything starts. The parts are separate so that a user interface can show
-/// them in its own way; what() is the one line "field: rule (given: value). remedy".
+/// A configuration value is wrong. Thrown before anything starts. The parts are separate so that a user interface can
+/// show them in its own way; what() is the one line "field: rule (given: value). remedy".
 class ConfigError : public std::invalid_argument {
   public:
     ConfigError(std::string field, std::string rule, std::string given, std::string remedy);
@@ -21,8 +21,8 @@ class ConfigError : public std::invalid_argument {
     std::string field_, rule_, given_, remedy_;
 };
 
-/// The operating system refused something at set-up (a port in use, no permission, no huge pages).
-/// what() is "action: system's text. remedy".
+/// The operating system refused a request at set-up (a port in use, no permission, no huge pages). what() is "action:
+/// system's text. remedy".
 class SystemError : public std::runtime_error {
   public:
     SystemError(const std::string& action, int error_number, const std::string& remedy);

@@ -3,8 +3,8 @@
 
 #include <cstdint>
 
-/// ANELLO_HD marks the kernels: code for the host and, where the CUDA compiler reads it, for the device too.
-/// ANELLO_LANE marks what must vanish into its caller: one processor instruction or a few.
+/// ANELLO_HD marks kernels: the compiler builds them for the host and, with the CUDA compiler, for the device too.
+/// ANELLO_LANE marks functions of one or a few processor instructions, which must be inlined.
 #if defined(__CUDACC__)
 #define ANELLO_HD __host__ __device__
 #define ANELLO_LANE __host__ __device__ __forceinline__
@@ -13,10 +13,10 @@
 #define ANELLO_LANE __attribute__((always_inline)) inline
 #endif
 
-/// Before a loop that a device shall not unroll.
-/// PERF NOTE: an event's search unrolled is 232 kB of machine code, more than the device's instruction cache: on an
-/// H100 its warps waited for instructions four fifths of their time. Rolled up, but for the innermost loops, it takes
-/// two thirds and half of the time.
+/// Goes before a loop that the device compiler must not unroll.
+/// PERF NOTE: with all loops unrolled, an event's search has 232 kB of machine code, more than the device's instruction
+/// cache, and the warps of an H100 waited for instructions four fifths of the time. With only the innermost loops
+/// unrolled it takes two thirds to half of the time.
 #if defined(__CUDA_ARCH__)
 #define ANELLO_ROLLED _Pragma("unroll 1")
 #else
@@ -25,12 +25,13 @@
 
 namespace anello {
 
-/// How lanes that are threads of their own work together: a group of CUDA threads runs a kernel as one, each with its
-/// own copy of every local variable. On a CPU the lanes are one thread, and all this is nothing.
+/// How lanes cooperate when each lane is a thread of its own: a group of CUDA threads runs one kernel together, and
+/// each thread has its own copy of every local variable. On a CPU the lanes are one thread and all of this compiles to
+/// nothing.
 ///
-/// Rules for a kernel whose lanes may be threads: what L::store() fills stands in ANELLO_SHARED memory; so does what
-/// is too large for every thread to hold. Shared memory is written by L::store(), or by the leading thread between two
-/// sync(), as assign() does. Tests on a stand-in for the device's runtime catch the rest.
+/// Rules for a kernel whose lanes may be threads: a variable that L::store() fills must be in ANELLO_SHARED memory, and
+/// so must one that is too large for every thread to hold. Only L::store() writes shared memory, or the leading thread
+/// between two sync(), as assign() does. Tests on a stand-in for the device's runtime catch violations.
 template <class L>
 struct Team {
     static constexpr bool is_of_threads = false;
@@ -43,7 +44,8 @@ struct Team {
     ANELLO_LANE static void sync() {}
 };
 
-/// Gives a value that is the same in all threads to a variable that they share, once all have read what it was.
+/// Assigns a value that all threads have computed alike to a shared variable, after all threads have read the old
+/// value.
 template <class L, class T>
 ANELLO_LANE void assign(T& shared, T value) {
     Team<L>::sync();
@@ -57,7 +59,7 @@ ANELLO_LANE void assign(T& shared, T value) {
     typename ::anello::Team<L>::template Shared<Type, name##_of_team> name##_room; \
     Type& name = name##_room.get()
 
-/// The place of the lowest set bit; x must not be 0.
+/// Position of the lowest set bit; x must not be 0.
 template <class L>
 ANELLO_LANE int lowest_bit(std::uint64_t x) {
 #if defined(__CUDA_ARCH__)

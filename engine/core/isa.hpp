@@ -15,7 +15,7 @@ template <>
 inline constexpr std::array<const char*, 5> words_of<Isa>{"automatic", "scalar", "sse42", "avx2", "avx512"};
 
 std::string_view name_of(Isa isa) noexcept;
-/// True when this processor can run it.
+/// True if this processor can run it.
 bool is_available(Isa isa) noexcept;
 
 }  // namespace anello

@@ -42,7 +42,7 @@ Descriptor make_event_descriptor() {
 
 void signal_event(const Descriptor& event) noexcept {
     const std::uint64_t one = 1;
-    // A full counter is already readable, which is all that is needed.
+    // If the counter is full, the write fails, but the descriptor is readable, which is all that is needed.
     [[maybe_unused]] const auto written = write(event.number(), &one, sizeof one);
 }
 

@@ -27,19 +27,20 @@ class Descriptor {
     int number_;
 };
 
-/// An event descriptor, for waking a thread. Throws SystemError.
+/// An event descriptor (eventfd) that wakes a thread. Throws SystemError.
 Descriptor make_event_descriptor();
 void signal_event(const Descriptor& event) noexcept;  ///< Any thread.
-bool take_event(const Descriptor& event) noexcept;    ///< Whether it was signalled since it was last taken.
+bool take_event(const Descriptor& event) noexcept;    ///< True if it was signalled since the last take_event().
 
-/// A descriptor that is readable once a time has come. Throws SystemError.
+/// A timer descriptor (timerfd), readable once its time has come. Throws SystemError.
 Descriptor make_timer_descriptor();
-/// Readable after after_ns, at once if that is not above 0; not readable before, even if it was.
+/// The timer becomes readable after after_ns, immediately if that is 0 or less. A timer that was already readable is
+/// reset.
 void set_timer(const Descriptor& timer, Nanoseconds after_ns) noexcept;
-void stop_timer(const Descriptor& timer) noexcept;  ///< Not readable any more.
+void stop_timer(const Descriptor& timer) noexcept;  ///< The timer is not readable afterwards.
 
 Descriptor make_epoll();  ///< Throws SystemError.
-/// Tells `events` of `descriptor`, as EPOLL_CTL_ADD and EPOLL_CTL_MOD do, with `data`.
+/// Makes `epoll` report `events` of `descriptor` with `data`: EPOLL_CTL_ADD, or EPOLL_CTL_MOD if it is already watched.
 void watch(const Descriptor& epoll, int descriptor, std::uint64_t data, std::uint32_t events) noexcept;
 
 }  // namespace anello

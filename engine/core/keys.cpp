@@ -18,7 +18,7 @@ std::string show_one(const T& value) {
         return fmt::format("{}", value);
 }
 
-/// What is wrong with a number; empty: nothing. A long double holds any std::int64_t.
+/// The rule that a number breaks; empty if it breaks none. A long double holds any std::int64_t.
 std::string broken_rule(const Limits& limits, long double number) {
     if (std::isnan(number)) return "must be a finite number";
     if (!(number >= limits.least)) return fmt::format("must be at least {:.12g}", limits.least);
@@ -36,7 +36,7 @@ std::string broken_length(const Limits& limits, std::size_t n, bool is_text) {
     return {};
 }
 
-/// Which value breaks which rule of one key.
+/// Finds which value breaks which rule of one key.
 class Check {
   public:
     Check(const std::string& section, const KeyRule& rule, const KeyValue& otherwise)

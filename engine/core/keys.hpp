@@ -18,22 +18,22 @@
 
 #include "core/words.hpp"
 
-/// A configuration key is declared once, in a table of its section (*_config.cpp): name, place in the struct, bounds
-/// and meaning; type and default are the struct's own. Reading, checking, error texts, Python's sections, the reference
-/// page and the types for mypy are made from the tables. Set-up only.
+/// A configuration key is declared once, in the table of its section (*_config.cpp): name, struct member, bounds and
+/// meaning. Its type and default are the struct's own. Reading, checking, error texts, Python's sections, the reference
+/// page and the types for mypy are all made from these tables. Used at set-up only.
 namespace anello {
 
 inline constexpr std::int64_t ns_per_us = 1'000, ns_per_ms = 1'000'000;
 
-/// A value as a configuration file has it.
+/// A value as it is written in a configuration file.
 using KeyValue = std::variant<bool, std::int64_t, double, std::string, std::vector<std::int64_t>, std::vector<double>,
                               std::vector<std::string>>;
 
-/// What a value may be; of a list, each entry. Both bounds belong to it, NaN does not.
+/// The allowed values; for a list, of each entry. Both bounds are allowed, NaN is not.
 struct Limits {
     double least = -std::numeric_limits<double>::infinity(), most = std::numeric_limits<double>::infinity();
     std::size_t least_entries = 0,
-                most_entries = std::numeric_limits<std::size_t>::max();  ///< of a list; of a text, letters
+                most_entries = std::numeric_limits<std::size_t>::max();  ///< entries of a list, or letters of a text
     bool power_of_two = false;
 
     constexpr Limits entries(std::size_t fewest, std::size_t greatest) const {
@@ -44,20 +44,20 @@ struct Limits {
 inline constexpr Limits share{0, 1};
 inline constexpr Limits not_empty = Limits{}.entries(1, Limits{}.most_entries);
 
-/// What is known of a key without its struct.
+/// Everything known about a key without its struct.
 struct KeyRule {
     const char* name;
     Limits limits;
-    std::span<const char* const> words;  ///< of an enum: its values, in their order
+    std::span<const char* const> words;  ///< of an enum: its values in order
     const char* meaning;
-    std::span<const std::string_view> parts = {};  ///< of each text of a list: words, joined by +
+    std::span<const std::string_view> parts = {};  ///< words that each text of a list joins by "+"
 };
 
-/// Throws ConfigError, which names the whole key.
+/// Throws ConfigError that names the section and the key.
 void check_value(const std::string& section, const KeyRule& rule, const KeyValue& value, const KeyValue& otherwise);
-/// As messages show it: texts in quotes, lists in brackets.
+/// The value as messages show it: texts in quotes, lists in brackets.
 std::string show(const KeyValue& value);
-/// The double that is written as the float is: 4.7, not 4.69999981.
+/// The shortest decimal number that gives the same float: 4.7, not 4.69999981.
 double shortest_double(float value);
 
 namespace keys {
@@ -72,7 +72,7 @@ inline constexpr bool is_list = HasEntries<T> && !std::is_same_v<T, std::string>
 template <typename List>
 using EntryOf = std::remove_cvref_t<decltype(*std::begin(std::declval<List&>()))>;
 
-/// What an entry of a list is in a KeyValue.
+/// The type in which a KeyValue stores an entry of a list.
 template <typename T>
 using Entry = std::conditional_t<std::is_same_v<T, std::string>, std::string,
                                  std::conditional_t<std::is_floating_point_v<T>, double, std::int64_t>>;
@@ -117,7 +117,7 @@ void put(const KeyValue& value, T& member) {
     }
 }
 
-/// No narrower type than the bounds.
+/// The type must not be narrower than the bounds.
 template <typename T>
 constexpr Limits within_type(Limits limits) {
     if constexpr (std::is_integral_v<T> && !std::is_same_v<T, bool>) {
@@ -131,7 +131,7 @@ constexpr Limits within_type(Limits limits) {
 
 }  // namespace keys
 
-/// A member of a member: in<&A::b, &B::c> reads a.b.c.
+/// A path to a nested member: in<&A::b, &B::c> reads a.b.c.
 template <auto... members>
 struct MemberPath {
     constexpr auto& operator()(auto& config) const { return (config.*....*members); }
@@ -142,10 +142,10 @@ inline constexpr MemberPath<members...> in;
 template <typename Config>
 struct Key : KeyRule {
     KeyValue (*get)(const Config&);
-    void (*set)(Config&, const KeyValue&);  ///< takes what check_value() lets pass
+    void (*set)(Config&, const KeyValue&);  ///< expects a value that check_value() accepted
 
-    /// `access`: pointer to the member, or a path to it (in). `scale`: of what the struct counts, this
-    /// many are one of the key's unit, as ns_per_ms; the key is a number then.
+    /// `access` is a pointer to the member, or a path to it (in). `scale` is the number of the struct's units in one of
+    /// the key's, such as ns_per_ms; the key is then a number.
     template <auto access, std::int64_t scale = 1>
     static constexpr Key of(const char* name, Limits limits, const char* meaning) {
         using T = Member<access>;
@@ -160,7 +160,7 @@ struct Key : KeyRule {
         else
             return of<access, scale>(name, Limits{}, meaning);
     }
-    /// An enum whose values have other words here than elsewhere.
+    /// For an enum whose values have different words in this key than elsewhere.
     template <auto access, const auto& words>
     static constexpr Key of_words(const char* name, const char* meaning) {
         return {{name, {}, words, meaning},
@@ -173,7 +173,7 @@ struct Key : KeyRule {
                 }};
     }
 
-    /// A list of texts, each of some of these words joined by +; who reads it knows which go together.
+    /// A list of texts, each of them words joined by "+". The code that reads the key knows which words go together.
     constexpr Key made_of(std::span<const std::string_view> these) const {
         Key key = *this;
         key.parts = these;
@@ -194,10 +194,10 @@ constexpr std::array<Key<Config>, n + m> joined(const std::array<Key<Config>, n>
     (std::make_index_sequence<n>{}, std::make_index_sequence<m>{});
 }
 
-/// Keys of one section that one struct has.
+/// The keys of one section that one struct holds.
 template <typename Config>
 struct Keys {
-    const char* section;  ///< dotted, as in a file
+    const char* section;  ///< dotted, as in a configuration file
     const char* meaning;
     std::span<const Key<Config>> keys;
 
@@ -206,8 +206,8 @@ struct Keys {
         const Config defaults{};
         for (const Key<Config>& key : keys) check_value(section, key, key.get(config), key.get(defaults));
     }
-    /// `given`: a key's name and its default, which has its type -> its value, or none; what is not given stays as it
-    /// is. Throws ConfigError.
+    /// `given` takes a key's rule and its default (which has its type) and returns the configured value, or none. Keys
+    /// without a value keep their default. Throws ConfigError.
     void take(const std::function<std::optional<KeyValue>(const KeyRule&, const KeyValue&)>& given,
               Config& config) const {
         const Config defaults{};

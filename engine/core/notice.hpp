@@ -9,11 +9,11 @@
 
 namespace anello {
 
-/// What a notice asks of the operator. The words are those of anello/account/notices.py.
+/// How urgent a notice is for the operator. The words are those of anello/account/notices.py.
 enum class Severity : std::uint8_t {
-    info,     ///< nothing: something is well again, or was chosen
-    warning,  ///< to look at it: data are lost or late, or may be
-    bad,      ///< to do something: a part has failed, and does not come back by itself
+    info,     ///< nothing to do: something recovered, or was chosen automatically
+    warning,  ///< should be checked: data is or may be lost or late
+    bad,      ///< needs action: a part has failed and does not recover by itself
 };
 
 inline const char* name_of(Severity severity) noexcept {
@@ -21,7 +21,7 @@ inline const char* name_of(Severity severity) noexcept {
     return names[static_cast<std::size_t>(severity)];
 }
 
-/// A line for the operator. One that does not say how grave it is is a warning.
+/// A line for the operator; a warning unless another severity is given.
 struct Notice {
     // NOLINTNEXTLINE(google-explicit-constructor): a line is a notice
     Notice(std::string words, Severity how_grave = Severity::warning) : text(std::move(words)), severity(how_grave) {}

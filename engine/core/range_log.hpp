@@ -7,8 +7,8 @@
 
 namespace anello {
 
-/// Which numbers of a sequence something happened to, as ranges in the order in which they were reported; what does not
-/// fit is counted. `epoch` distinguishes sequences that restart at 0, `cause` is defined by the owner.
+/// Lists ranges of sequence numbers to which something happened, in the order of their reports, and counts those that
+/// do not fit. `epoch` distinguishes sequences that restart at 0; the owner defines `cause`.
 class RangeLog {
   public:
     struct Range {
@@ -30,7 +30,7 @@ class RangeLog {
             n_not_listed_ += end - begin;
     }
 
-    /// A reported range turned out to be wrong: the log is no longer complete.
+    /// Marks the log as incomplete, because a reported range turned out to be wrong.
     void spoil() noexcept { ++n_not_listed_; }
 
     void clear() noexcept {

@@ -9,7 +9,7 @@ namespace anello {
 
 inline constexpr std::uint64_t default_seed = 1;
 
-/// run.seed, which all that is drawn at random takes.
+/// run.seed, the seed of all random numbers.
 struct SeedConfig {
     std::uint64_t seed = default_seed;
 };

@@ -24,9 +24,9 @@
 namespace anello {
 namespace {
 
-constexpr int most_threads = 24;  // of a pool: a process has 64 threads of stages
+constexpr int most_threads = 24;  // in a pool: a counter page has room for 64 threads of stages
 constexpr std::uint64_t turn_ns = 200'000;
-constexpr std::uint32_t n_spins_alone = 20, n_spins_with_descriptor = 1;  // poll() looks itself
+constexpr std::uint32_t n_spins_alone = 20, n_spins_with_descriptor = 1;  // poll() itself looks once more
 constexpr long shortest_sleep_ns = 20'000, longest_sleep_ns = 160'000;
 constexpr std::uint32_t n_sleeps_per_length = 16;  // sleeps of each length before the length doubles
 
@@ -36,8 +36,8 @@ void pause_cpu() noexcept {
 #endif
 }
 
-/// Asks for short time slices on a shared core: the scheduler (EEVDF, Linux 6.12 and later) then runs this thread when
-/// it wakes, instead of after the 3 ms slice of the running one. Needs no privilege; older kernels ignore it.
+/// Requests short time slices on a shared core. The scheduler (EEVDF, Linux 6.12 and later) then runs this thread when
+/// it wakes, and not only after the 3 ms slice of the running thread. Needs no privilege; older kernels ignore it.
 void ask_for_short_turns() noexcept {
     struct {
         std::uint32_t size, policy;
@@ -52,15 +52,16 @@ void ask_for_short_turns() noexcept {
     syscall(SYS_sched_setattr, 0, &attributes, 0U);
 }
 
-/// Above usual threads; the lowest of its kind, so that what the kernel runs in threads of this kind goes first.
+/// Gives the thread priority over normal threads, but the lowest real-time priority, so that the kernel's own real-time
+/// threads run first.
 bool become_realtime(bool goes_first) noexcept {
     const sched_param lowest{.sched_priority = goes_first ? 2 : 1};
     return pthread_setschedparam(pthread_self(), SCHED_FIFO, &lowest) == 0;
 }
 
-/// Usual threads of the core get a turn before the system takes one for them: where they have less than 50 ms of a
-/// second (the kernel's own work among them), it stops real-time threads for what is missing, at once. An eleventh of
-/// the time is theirs, in waits that the work itself leaves or in pauses.
+/// Leaves time for normal threads on the core before the kernel takes it by force: if they have less than 50 ms of a
+/// second (including the kernel's own work), the kernel stops real-time threads for the missing time, all at once. This
+/// class gives them an eleventh of the time, during natural waits or in added pauses.
 class RealtimeTurn {
   public:
     void worked() noexcept {
@@ -82,10 +83,10 @@ class RealtimeTurn {
     static constexpr long pause_ns = 100'000;
     const SystemClock& clock_ = SystemClock::instance();
     Nanoseconds last_ns_ = clock_.monotonic_ns();
-    Nanoseconds owed_ns_ = 0;  ///< work that others have not had their share for
+    Nanoseconds owed_ns_ = 0;  ///< work for which other threads have not yet had their share
 };
 
-/// Tells a cell, where there is one, that the thread runs, and after each step that it came by.
+/// Reports in a thread's cell, if there is one, that the thread runs, and when each of its steps ended.
 class Presence {
   public:
     explicit Presence(ThreadCell* cell) noexcept : cell_(cell) {
@@ -105,7 +106,8 @@ class Presence {
     const SystemClock& clock_ = SystemClock::instance();
 };
 
-/// hwloc knows cores that the kernel hides from us (cgroups, cpusets), so a wrong core is an error with a reason.
+/// hwloc lists cores that the kernel denies to this process (cgroups, cpusets), so a wrong core is an error with a
+/// reason.
 void pin_to_core(std::thread& thread, const ThreadConfig& config) {
     hwloc_topology_t raw = nullptr;
     hwloc_topology_init(&raw);
@@ -155,11 +157,13 @@ void Idler::idle(Nanoseconds wait_ns) noexcept {
     const std::uint32_t n_doublings = std::min((n_idle_ - n_spins) / n_sleeps_per_length, 3U);
     const timespec rest{0, std::min(shortest_sleep_ns << n_doublings, longest_sleep_ns)};
     nanosleep(&rest, nullptr);
-    n_idle_ = std::min(n_idle_, n_spins + 4 * n_sleeps_per_length);  // never wraps round to spinning
+    n_idle_ =
+        std::min(n_idle_, n_spins + 4 * n_sleeps_per_length);  // keeps the counter from wrapping round to spinning
 }
 
 bool Idler::was_readable(Nanoseconds wait_ns) noexcept {
-    std::array<pollfd, 2> awaited{{{descriptor_, POLLIN, 0}, {event_, POLLIN, 0}}};  // poll() passes over those below 0
+    std::array<pollfd, 2> awaited{
+        {{descriptor_, POLLIN, 0}, {event_, POLLIN, 0}}};  // poll() ignores negative descriptors
     const timespec at_most{wait_ns / 1'000'000'000, wait_ns % 1'000'000'000};
     if (ppoll(awaited.data(), awaited.size(), &at_most, nullptr) <= 0) return false;
     eventfd_t n_woken = 0;
@@ -218,34 +222,34 @@ void WorkerThread::start() {
 }
 
 void WorkerThread::stop() {
-    stop_.store(true, std::memory_order_seq_cst);  // read again by who is about to sleep
+    stop_.store(true, std::memory_order_seq_cst);  // pairs with the second check in work_or_wait()
     wake();
     if (thread_.joinable()) thread_.join();
 }
 
-// The later of the two exchanges sees what the other side did before: the waiting thread sees the work, or this thread
-// sees that it waits.
+// Of the two exchanges, the later one sees what the other side did before its own: either the waiting thread sees the
+// work, or this thread sees that it waits.
 void WorkerThread::wake() noexcept {
     if (wake_event_ >= 0 && wants_waking_.exchange(false, std::memory_order_seq_cst)) eventfd_write(wake_event_, 1);
 }
 
-/// Before it sleeps, a thread that can be woken says so and looks once more.
+/// Before it sleeps, a thread that can be woken announces it and looks for work once more.
 std::size_t WorkerThread::work_or_wait(Idler& idler) noexcept {
     if (wake_event_ >= 0) {
         wants_waking_.exchange(true, std::memory_order_seq_cst);  // pairs with the exchange in wake
         if (const std::size_t n_done = do_work_(); n_done > 0) return n_done;
-        if (stop_.load(std::memory_order_seq_cst)) return 0;  // stop() came before the exchange: it woke nobody
+        if (stop_.load(std::memory_order_seq_cst)) return 0;  // stop() came before the exchange, so it woke nobody
     }
     idler.idle(config_.longest_wait_ns ? config_.longest_wait_ns() : usual_wait_ns);
-    wants_waking_.store(false, std::memory_order_relaxed);  // awake: it says so, and looks, before it sleeps again
+    wants_waking_.store(false, std::memory_order_relaxed);  // awake: it announces and looks again before the next sleep
     return 0;
 }
 
 void WorkerThread::run() noexcept {
     is_realtime_.store(config_.realtime && config_.wait != WaitPolicy::spin && become_realtime(config_.goes_first),
                        std::memory_order_relaxed);
-    if (sched_getscheduler(0) == SCHED_OTHER) ask_for_short_turns();  // not where it has a higher one from its maker
-    prctl(PR_SET_TIMERSLACK, 1000UL);  // the default of 50 us would triple every short sleep
+    if (sched_getscheduler(0) == SCHED_OTHER) ask_for_short_turns();  // a priority set by its creator stays
+    prctl(PR_SET_TIMERSLACK, 1000UL);  // the default of 50 us would triple each short sleep
     run_steps();
     cpu_time_ns_.store(thread_cpu_ns(), std::memory_order_relaxed);
 }

@@ -9,14 +9,14 @@
 
 namespace anello {
 
-/// The words of an enum's values in configurations and messages, in the order of the values, which count from 0.
-/// Specialised beside the enum.
+/// The words for an enum's values in configurations and messages, in the order of the values, which start at 0.
+/// Specialised next to the enum.
 template <typename Enum>
 inline constexpr std::array<const char*, 0> words_of{};
 
 /// "a", "a or b", "a, b or c".
 std::string listed(std::span<const char* const> words);
-/// Which of them `word` is. Throws ConfigError with the whole key.
+/// The position of `word` in the list. Throws ConfigError that names the key.
 std::size_t place_of(std::string_view word, std::span<const char* const> words, const std::string& key);
 
 template <typename Enum>

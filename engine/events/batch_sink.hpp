@@ -6,15 +6,15 @@
 
 namespace anello::events {
 
-/// Where full batches go. Called once per batch by the merger's thread. A refused batch is offered again; until it is
-/// accepted nothing is merged.
+/// Receives full batches. The merger's thread calls it once per batch. If it refuses a batch, the merger offers the
+/// same batch again and merges nothing until it is accepted.
 class BatchSink {
   public:
     virtual ~BatchSink() = default;
     virtual bool try_give(const BatchCompletion& batch) noexcept = 0;
 };
 
-/// Full batches into a ring.
+/// Passes full batches on through a ring.
 class RingSink final : public BatchSink {
   public:
     explicit RingSink(memory::SpscRing<BatchCompletion>& ring) noexcept : ring_(ring) {}

@@ -14,11 +14,11 @@
 
 namespace anello::events {
 
-/// Fills batches event by event and hands them on. All functions belong to the merger's thread.
+/// Fills batches event by event and hands them on. The merger's thread calls all functions.
 /// Hot path: no allocation, no lock, no log, no throw.
 class BatchWriter {
   public:
-    /// Throws ConfigError when a buffer is too small for a batch.
+    /// Throws ConfigError if a buffer is too small for a batch.
     BatchWriter(memory::PersistentBuffers& buffers, BatchSink& sink, const BatchShape& shape, const Clock& clock,
                 Counters<BuildCounter> counters);
 
@@ -26,8 +26,8 @@ class BatchWriter {
     std::uint32_t n_events() const noexcept { return n_events_; }
     Nanoseconds first_event_ns() const noexcept { return first_event_ns_; }  ///< monotonic
 
-    /// An open batch with room for one more event of n_hits (or, when that is more than any batch holds, an empty one).
-    /// False when no buffer is free or the sink refuses; the stall is counted once until it is over.
+    /// Makes sure that an open batch has room for one more event of n_hits (or is empty, if no batch can hold so many).
+    /// Returns false if no buffer is free or the sink refuses; each such stall is counted once.
     bool make_room(std::uint32_t n_hits, std::uint32_t burst_id) noexcept {
         if (is_open_ && n_hits <= shape_.max_hits - n_hits_) return true;
         return make_room_slowly(burst_id);
@@ -49,7 +49,7 @@ class BatchWriter {
             copy_hits(fragment.hit_time_fine, n, columns_.hit_time_fine + n_hits_, CopyShifted{offset});
         n_hits_ += n;
         n_truncated_ += fragment.n_hits - n;
-        // 0 means unknown; minus 1 it wraps to the largest value, so that the minimum ignores it.
+        // 0 means unknown; minus 1 it wraps to the largest value, so the minimum ignores it
         sent_less_1_ = std::min(sent_less_1_, static_cast<std::uint64_t>(fragment.sent_ns) - 1);
         kernel_ns_ = std::max(kernel_ns_, fragment.kernel_ns);
         placed_ns_ = std::max(placed_ns_, fragment.placed_ns);
@@ -69,15 +69,15 @@ class BatchWriter {
         if (n_events_ == shape_.max_events) close(false);
     }
 
-    /// Of the burst that is merged: the batches handed on from now on carry it.
+    /// Sets the time origin of the burst that is being merged, which all later batches carry.
     void set_burst_origin(Nanoseconds wall_ns) noexcept { burst_origin_ns_ = wall_ns; }
 
-    /// Hands the open batch on. Needs one.
+    /// Hands the open batch on. There must be one.
     void close(bool end_of_burst) noexcept;
-    /// Offers a batch again that the sink refused. True when there is none left.
+    /// Offers a refused batch to the sink again. Returns true if no batch is left.
     bool flush() noexcept;
 
-    /// Merging began or ended now (monotonic); the time between counts for the batch that is open meanwhile.
+    /// Call these when merging begins and ends (monotonic); the time between counts for the batch that is open.
     void begin_work(Nanoseconds now_ns) noexcept { work_began_ns_ = now_ns; }
     void end_work(Nanoseconds now_ns) noexcept {
         cpu_ns_ += now_ns - work_began_ns_;

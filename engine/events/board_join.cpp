@@ -9,9 +9,9 @@
 namespace anello::events {
 namespace {
 
-constexpr std::uint64_t burst_origin_ticks = std::uint64_t{1} << 32;  // room for timestamps before the first one
+constexpr std::uint64_t burst_origin_ticks = std::uint64_t{1} << 32;  // leaves room for timestamps before the first one
 
-/// How far time may advance by itself: as long as a board is waited for.
+/// How far time may advance without support from half of the boards: the time-out for boards.
 FineTime far_fine_of(const MergerConfig& config) noexcept {
     return static_cast<FineTime>(static_cast<double>(config.timeout_ns) / fine_time_ns) + config.window_ticks * 256;
 }
@@ -43,7 +43,7 @@ BoardJoin::BoardJoin(const MergerConfig& config, BlockSource& source, const Cloc
 }
 
 std::size_t BoardJoin::do_work() noexcept {
-    const bool finishing = finishing_.load(std::memory_order_acquire);  // before the input is looked at
+    const bool finishing = finishing_.load(std::memory_order_acquire);  // read before the input is looked at
     const Nanoseconds now_ns = clock_.monotonic_ns();
     make_room();
     std::size_t work = take_input();
@@ -51,8 +51,8 @@ std::size_t BoardJoin::do_work() noexcept {
     if (!in_burst_) begin_burst();
     if (in_burst_) {
         work += join(now_ns);
-        while (!goes_on() && believe_heads()) work += join(now_ns);  // all jumps before the end of the burst
-        if (finishing && work == 0) ended_ |= waited_for();  // except blocks without room: joining makes room for them
+        while (!can_join() && believe_heads()) work += join(now_ns);  // makes all jumps before the end of the burst
+        if (finishing && work == 0) ended_ |= waited_for();  // not for blocks without room: joining makes room for them
         work += watch_silence();
         leave_stuck_burst();
         if (is_burst_over(finishing) && end_burst()) ++work;
@@ -66,7 +66,7 @@ std::size_t BoardJoin::do_work() noexcept {
 void BoardJoin::advance(std::uint32_t board) noexcept {
     believed_ = heads_[board];
     const FineTime head = streams_[board].advance();
-    if (head - believed_ <= far_fine_) [[likely]] {  // which no_fragment is not
+    if (head - believed_ <= far_fine_) [[likely]] {  // false for no_fragment
         heads_[board] = head;
         return;
     }
@@ -75,8 +75,8 @@ void BoardJoin::advance(std::uint32_t board) noexcept {
     if (head != no_fragment) doubted_ |= bit(board);
 }
 
-/// The stream's head, if it is trusted: near, or not after one that was trusted. The others may have overtaken one in
-/// doubt.
+/// Shows the stream's head to join() if it is trusted: it is near, or not later than a head that was trusted before.
+/// Other boards may have overtaken a doubted head.
 void BoardJoin::show_head(std::uint32_t board) noexcept {
     if ((doubted_ & bit(board)) != 0) streams_[board].drop_before(late_limit(board));
     const FineTime head = streams_[board].head_time();
@@ -93,7 +93,8 @@ void BoardJoin::show_doubted_heads() noexcept {
         show_head(static_cast<std::uint32_t>(std::countr_zero(left)));
 }
 
-/// Heads in doubt, when nothing else can be taken: half of the boards have come as far. True when one is trusted now.
+/// Called when nothing else can be taken: trusts a doubted head when half of the boards have come as far. Returns true
+/// if the doubted heads have changed.
 bool BoardJoin::believe_heads() noexcept {
     const BoardMask before = doubted_;
     show_doubted_heads();
@@ -110,7 +111,7 @@ bool BoardJoin::believe_heads() noexcept {
     return doubted_ != before;
 }
 
-/// Boards that have come as far as this, or nearly.
+/// Number of boards whose head is at this time, nearly at it, or later.
 std::uint32_t BoardJoin::n_boards_at(FineTime head) const noexcept {
     return static_cast<std::uint32_t>(std::count_if(streams_.begin(), streams_.end(), [&](const BoardStream& stream) {
         return stream.head_time() != no_fragment &&
@@ -122,7 +123,8 @@ std::size_t BoardJoin::take_input() noexcept {
     std::size_t n_taken = 0;
     receive::Completion completion;
     for (std::uint32_t board = 0; board < n_boards_; ++board) {
-        const Nanoseconds read_until_ns = source_.read_until_ns(board);  // first: what came until then can be taken
+        const Nanoseconds read_until_ns =
+            source_.read_until_ns(board);  // read first: everything until then can be taken below
         while (streams_[board].has_room() && source_.try_take(board, completion)) {
             take(board, completion);
             ++n_taken;
@@ -151,8 +153,8 @@ void BoardJoin::take(std::uint32_t board, const receive::Completion& completion)
         streams_[board].queue(completion);
 }
 
-/// What came in the board's name until now came from elsewhere. What is left of it is dropped; and a burst that fewer
-/// than half of the boards would have begun is not gone, or begins anew.
+/// The data received so far under this board's name came from another sender. Drops what is left of it. A burst that
+/// fewer than half of the boards would have begun without it does not count as finished, or begins again.
 void BoardJoin::disown(std::uint32_t board) noexcept {
     const BoardMask others = ~bit(board);
     streams_[board].disown();
@@ -170,7 +172,7 @@ void BoardJoin::disown(std::uint32_t board) noexcept {
     show_head(board);
 }
 
-/// Boards whose data is here are asked again where they are. False: not now.
+/// Recomputes the heads of all boards after disown(). Returns false if it must be called again.
 bool BoardJoin::begin_anew() noexcept {
     if (!try_begin_anew()) return false;
     begins_anew_ = has_believed_ = false;
@@ -180,18 +182,19 @@ bool BoardJoin::begin_anew() noexcept {
 }
 
 void BoardJoin::note_origin(std::uint32_t board, const receive::Completion& completion) noexcept {
-    if (completion.burst_origin_ns == 0) return;  // it has not heard the start of this one
+    if (completion.burst_origin_ns == 0) return;  // the board's source has not received the start of this burst
     origins_[board] = {completion.burst_id, completion.burst_origin_ns};
     if (in_burst_ && completion.burst_id == burst_id_) burst_origin_ns_ = choose_burst_origin();
 }
 
-/// What the boards say differs by their clocks, and one may be wrong: the middle one.
+/// The boards' times of the burst's start differ by their clocks, and one may be wrong, so this is the median.
 Nanoseconds BoardJoin::choose_burst_origin() const noexcept {
-    std::array<Nanoseconds, max_boards> told;
+    std::array<Nanoseconds, max_boards> origins_ns;
     std::size_t n = 0;
     for (std::uint32_t board = 0; board < n_boards_; ++board)
-        if (origins_[board].wall_ns != 0 && origins_[board].burst_id == burst_id_) told[n++] = origins_[board].wall_ns;
-    return middle_of(std::span(told).first(n));
+        if (origins_[board].wall_ns != 0 && origins_[board].burst_id == burst_id_)
+            origins_ns[n++] = origins_[board].wall_ns;
+    return middle_of(std::span(origins_ns).first(n));
 }
 
 void BoardJoin::join_burst(std::uint32_t board, const receive::Completion& completion) noexcept {
@@ -209,11 +212,11 @@ void BoardJoin::join_burst(std::uint32_t board, const receive::Completion& compl
     streams_[board].add(completion, last_ticks_, late_limit(board));
     show_head(board);
     if (!was_silent || (doubted_ & bit(board)) == 0) return;
-    silent_ |= bit(board);  // such data does not bring it back
+    silent_ |= bit(board);  // data with a doubted head does not end the silence
     set_state(board, BoardState::silent);
 }
 
-/// Blocks of bursts that fewer than half of the boards are in must not block the board's other blocks.
+/// Makes sure that blocks of bursts with fewer than half of the boards do not block the board's other blocks.
 void BoardJoin::make_room() noexcept {
     for (std::uint32_t board = 0; board < n_boards_; ++board) {
         Since& since_ns = full_since_ns_[board];
@@ -233,16 +236,16 @@ void BoardJoin::follow(Since& since_ns, bool is_so) const noexcept {
         since_ns = newest_given_ns_;
 }
 
-/// All of the board that can come until then is here. What is not read because its blocks wait here, for other boards
-/// or another burst, is not waited for; what is not read although none does, because this builder or a stage behind it
-/// stood still, has yet to come.
+/// The time until which all data of the board has been taken. A board that is unread only because its blocks wait here
+/// (for other boards or another burst) counts as read until now. If it is unread although no block waits, because this
+/// builder or a later stage was stopped, its data is still to come.
 Nanoseconds BoardJoin::taken_until_ns(std::uint32_t board) const noexcept {
     const bool is_held_here = !streams_[board].is_empty() && !source_.is_wanted(board);
     return is_held_here ? std::max(read_until_ns_[board], clock_.monotonic_ns()) : read_until_ns_[board];
 }
 
-/// Of all boards but those without room, from which nothing can be taken. Where no board has any: the end of time, as
-/// nothing can come; unless joining makes room, then no time has passed.
+/// The earliest such time of all boards with room, since the others cannot be read. If no board has room, nothing can
+/// arrive and it is the end of time, unless joining can make room: then no time has passed.
 Nanoseconds BoardJoin::read_until_ns() const noexcept {
     constexpr Nanoseconds end_of_time = std::numeric_limits<Nanoseconds>::max();
     Nanoseconds until_ns = end_of_time;
@@ -256,9 +259,10 @@ bool BoardJoin::is_gone(std::uint32_t burst_id) const noexcept {
                                [&](const GoneBurst& gone) { return gone.boards != 0 && gone.id == burst_id; });
 }
 
-/// The nearest after the last one that half of the boards wait with, else that with most. A damaged burst number, or
-/// one board ahead of the others, therefore does not decide; and where boards have come to the next but one, as after a
-/// pause of this process, one that lacks a burst does not put it behind that.
+/// Chooses the nearest burst after the last one for which half of the boards have blocks waiting, otherwise the burst
+/// with most boards. So neither a damaged burst number nor a single board ahead of the others decides. If boards have
+/// blocks of the next two bursts, as after a pause of this process, a board that lacks one burst does not make the
+/// builder skip it.
 bool BoardJoin::choose_burst(std::uint32_t& burst_id) const noexcept {
     std::uint32_t most = 0;
     const auto consider = [&](const receive::Completion& completion, const receive::FragmentColumns&) {
@@ -270,7 +274,8 @@ bool BoardJoin::choose_burst(std::uint32_t& burst_id) const noexcept {
         burst_id = completion.burst_id;
     };
     for (const BoardStream& stream : streams_) stream.for_each_waiting(consider);
-    return is_half(most) || (most > 0 && finishing_.load(std::memory_order_relaxed));  // the caller will come again
+    return is_half(most) ||
+           (most > 0 && finishing_.load(std::memory_order_relaxed));  // if false, the caller asks again later
 }
 
 std::uint32_t BoardJoin::n_boards_with(std::uint32_t burst_id) const noexcept {
@@ -283,7 +288,7 @@ std::uint32_t BoardJoin::n_boards_with(std::uint32_t burst_id) const noexcept {
     return n;
 }
 
-/// Half of the boards wait with one and the same other burst.
+/// True if half of the boards wait with the same other burst.
 bool BoardJoin::half_waits() const noexcept {
     bool found = false;
     for (const BoardStream& stream : streams_) {
@@ -294,20 +299,19 @@ bool BoardJoin::half_waits() const noexcept {
     return found;
 }
 
-/// Half of the boards went on long ago: a board that still sends for this burst is no longer waited for.
+/// Ends a burst that half of the boards left long ago, without waiting for a board that still sends for it.
 void BoardJoin::leave_stuck_burst() noexcept {
     follow(half_waits_since_ns_, half_waits());
     if (half_waits_since_ns_ && read_until_ns() - *half_waits_since_ns_ >= 2 * config_.timeout_ns) ended_ = all_boards_;
 }
 
-/// Every board has ended it or is silent, and all is joined.
+/// True if every board has ended the burst or is silent, and all fragments are joined.
 bool BoardJoin::is_burst_over(bool finishing) const noexcept {
     return has_head_ == 0 && waited_for() == 0 && (half_has_ended() || finishing || half_waits());
 }
 
-/// All boards count time from the same origin: the timestamp of a fragment at hand, of those that the blocks begin with
-/// the one that most have near them. One that is far
-/// off would split the others' times.
+/// Chooses the common time origin: of the first timestamps of all blocks, the one with most others near it. A board
+/// that is far off must not split the times of the others.
 std::uint32_t BoardJoin::choose_origin(std::uint32_t burst_id) const noexcept {
     const auto for_each_first = [&](const auto& visit) {
         for (const BoardStream& stream : streams_)
@@ -342,7 +346,7 @@ bool BoardJoin::begin_burst() noexcept {
     burst_origin_ns_ = choose_burst_origin();
     begin_joining();
     ended_ = 0;
-    // A board that gave nothing in the whole last burst is not waited for until it does.
+    // A board without data in the whole last burst is not waited for until it sends data.
     silent_ &= ~gave_data_;
     gave_data_ = in_burst_now_ = 0;
     has_believed_ = false;
@@ -360,7 +364,7 @@ bool BoardJoin::begin_burst() noexcept {
     return true;
 }
 
-/// Fragments still in doubt have not been followed by other boards.
+/// Drops fragments with doubted times, since no other board has come as far.
 bool BoardJoin::end_burst() noexcept {
     if (!try_end_joining()) return false;
     for (BoardMask left = doubted_; left != 0; left &= left - 1)
@@ -372,8 +376,8 @@ bool BoardJoin::end_burst() noexcept {
     return true;
 }
 
-/// Boards are waited for when an event depends on them, or when half of the boards are through with the burst or want
-/// to begin another one. Otherwise there is just no data.
+/// Boards are waited for if an event depends on them, or if half of the boards have ended the burst or wait to begin
+/// another one. In all other cases there is just no data.
 BoardJoin::Since BoardJoin::waits_since_ns() noexcept {
     follow(half_ended_since_ns_, half_has_ended() || half_waits());
     if (has_head_ == 0) return half_ended_since_ns_;
@@ -381,8 +385,8 @@ BoardJoin::Since BoardJoin::waits_since_ns() noexcept {
     return streams_[static_cast<std::size_t>(first)].head_given_ns();
 }
 
-/// Returns how many boards fell silent. Where no board has room nothing can come: who is waited for has only blocks of
-/// other bursts.
+/// Returns how many boards became silent. If no board has room, nothing can arrive: the boards that are waited for have
+/// only blocks of other bursts.
 std::size_t BoardJoin::watch_silence() noexcept {
     const Since since_ns = waits_since_ns();
     if (!since_ns) return 0;

@@ -19,18 +19,18 @@
 
 namespace anello::events {
 
-/// Several boards' streams of fragments, joined burst by burst: which fragments may be looked at, and which boards are
-/// waited for. Derived classes say what is made of them.
+/// Joins the streams of fragments of several boards, burst by burst. It decides which fragments may be used and which
+/// boards are waited for; derived classes decide what to make of the fragments.
 ///
-/// A board without data is waited for until it is silent or has ended its burst. It is silent when all that it sent
-/// within a timeout after the others' next fragment came has been read, and there is nothing; what of it is unread is
-/// not missing (BlockSource::read_until_ns). Bursts follow one another. Blocks of another burst wait; a burst is over
-/// when every board has ended it or is silent.
+/// A board without data is waited for until it is silent or has ended its burst. It becomes silent when everything that
+/// it sent within a timeout after the others' next fragment has been read and contains nothing; unread data does not
+/// count as missing (BlockSource::read_until_ns). Bursts follow one another: blocks of another burst wait, and a burst
+/// is over when every board has ended it or is silent.
 ///
-/// Fewer than half of the boards change nothing for the others. A burst begins when half of the boards are in it.
-/// Time advances without a jump, or to where half of the boards are: a head beyond the silence timeout is not trusted
-/// until then. Its board is waited for as if it had none, and what no other board follows by the end of the burst is
-/// dropped. One thread calls do_work(); counters and states may be read by any.
+/// Fewer than half of the boards cannot affect the others. A burst begins when half of the boards are in it. Time
+/// advances in steps up to the silence timeout, or to a time that half of the boards have reached. A head beyond that
+/// is doubted: its board is waited for as if it had none, and if no other board follows by the end of the burst, its
+/// fragments are dropped. One thread calls do_work(); any thread may read counters and states.
 class BoardJoin {
   public:
     struct BoardStatus {
@@ -41,22 +41,22 @@ class BoardJoin {
     BoardJoin(const BoardJoin&) = delete;
     BoardJoin& operator=(const BoardJoin&) = delete;
 
-    /// Hot path: no allocation, no lock, no log, no throw. The steps it made forward; 0: nothing to do.
+    /// Hot path: no allocation, no lock, no log, no throw. Returns the number of steps forward; 0: nothing to do.
     std::size_t do_work() noexcept;
 
-    /// How long it may wait for input: its time-outs are looked at as long as anything is there.
+    /// How long the caller may wait for input: within a burst only briefly, so that time-outs are checked.
     Nanoseconds longest_wait_ns() const noexcept {
         return in_burst_ || finishing_.load(std::memory_order_relaxed) ? usual_wait_ns : longest_idle_ns;
     }
 
-    /// From any thread: no more input will come. What is there is joined, without waiting for any board; drained()
-    /// tells when all is handed on.
+    /// Any thread: there is no more input. Joins the fragments it has without waiting for any board; is_drained()
+    /// returns true when all is handed on.
     void finish() noexcept { finishing_.store(true, std::memory_order_release); }  // pairs with the acquire in do_work
     bool is_drained() const noexcept { return drained_.load(std::memory_order_acquire); }  // pairs with do_work
 
     const Counters<BuildCounter>& counters() const noexcept { return counters_; }
     const Counters<BoardCounter>& board_counters(std::uint32_t board) const noexcept { return board_counters_[board]; }
-    /// For the control thread's log: which board is silent, and how often it was.
+    /// For the control thread's log: whether a board is silent, and how often it was.
     BoardStatus status(std::uint32_t board) const noexcept;
 
   protected:
@@ -69,43 +69,43 @@ class BoardJoin {
     ~BoardJoin() = default;
 
     // --- Provided by derived classes
-    /// False: the output is blocked; nothing is joined meanwhile.
+    /// Returns false if the output is blocked; then nothing is joined.
     virtual bool try_make_way() noexcept = 0;
-    /// Takes heads while no board is waited for (waited_for()). Returns how far it came.
+    /// Takes heads while no board is waited for (waited_for()). Returns the number of steps forward.
     virtual std::size_t join(Nanoseconds now_ns) noexcept = 0;
     virtual void begin_joining() noexcept {}
-    /// What began the burst was not the boards': times before those joined so far are no longer late. False: not now,
-    /// the same is asked again before anything else is joined.
+    /// The burst was begun by data that was not the boards', so fragments before those joined so far are no longer
+    /// late. Returns false if it must be called again before anything else is joined.
     virtual bool try_begin_anew() noexcept {
         begin_joining();
         return true;
     }
-    /// The burst is over: hands on the rest of it. False: not now, the same is asked again.
+    /// Hands on the rest of a burst that is over. Returns false if it must be called again.
     virtual bool try_end_joining() noexcept = 0;
-    /// The end of each step; `work`: what it has done.
+    /// Called at the end of each step; `work` is what the step has done.
     virtual void end_step(Nanoseconds now_ns, std::size_t work) noexcept = 0;
     /// Fragments of the board before this tick are late.
     virtual std::uint64_t late_before(std::uint32_t board) const noexcept = 0;
 
     void advance(std::uint32_t board) noexcept;
-    /// After each step forward in time: heads in doubt that the others have come near to are trusted. So what is joined
-    /// does not depend on how many steps a call makes.
+    /// Call it after each step forward in time: it trusts doubted heads that the others have come near. So the result
+    /// does not depend on the number of steps in a call.
     void look_at_doubts() noexcept {
         if (doubted_ != 0) [[unlikely]]
             show_doubted_heads();
     }
-    /// Boards whose head is not trusted are waited for, too.
+    /// The boards to wait for, including those with a doubted head.
     BoardMask waited_for() const noexcept { return all_boards_ & ~(has_head_ | ended_ | silent_); }
 
-    // What the loop over heads touches.
-    std::array<FineTime, max_boards> heads_;  ///< of every board's stream, no_fragment where there is none
+    // used by the loop over heads
+    std::array<FineTime, max_boards> heads_;  ///< of every board's stream; no_fragment if it has none
     std::uint32_t n_boards_;
     BoardMask all_boards_;
     BoardMask has_head_ = 0;
-    BoardMask ended_ = 0;           ///< gave the end of this burst
-    BoardMask silent_ = 0;          ///< not waited for in this burst
-    BoardMask doubted_ = 0;         ///< boards whose head is not trusted
-    std::uint64_t last_ticks_ = 0;  ///< of what was taken last; times are extended to be near it
+    BoardMask ended_ = 0;           ///< boards that have ended this burst
+    BoardMask silent_ = 0;          ///< boards not waited for in this burst
+    BoardMask doubted_ = 0;         ///< boards with a doubted head
+    std::uint64_t last_ticks_ = 0;  ///< of the last fragment taken; timestamps are extended to be near it
     std::uint32_t burst_id_ = 0;
     bool in_burst_ = false;
     Nanoseconds burst_origin_ns_ = 0;  ///< the front ends' wall clock at timestamp 0 of the burst; 0: not known
@@ -120,7 +120,7 @@ class BoardJoin {
     void join_burst(std::uint32_t board, const receive::Completion& completion) noexcept;
     void disown(std::uint32_t board) noexcept;
     bool begin_anew() noexcept;
-    /// What the burst has come to counts no more as soon as it is to begin anew.
+    /// Once the burst is about to begin anew, nothing is late.
     std::uint64_t late_limit(std::uint32_t board) const noexcept { return begins_anew_ ? 0 : late_before(board); }
     bool is_gone(std::uint32_t burst_id) const noexcept;
 
@@ -131,7 +131,7 @@ class BoardJoin {
     void show_head(std::uint32_t board) noexcept;
     void show_doubted_heads() noexcept;
     bool believe_heads() noexcept;
-    bool goes_on() const noexcept { return has_head_ != 0 && waited_for() == 0; }
+    bool can_join() const noexcept { return has_head_ != 0 && waited_for() == 0; }
     std::uint32_t n_boards_at(FineTime head) const noexcept;
     std::uint32_t n_boards_with(std::uint32_t burst_id) const noexcept;
     bool half_waits() const noexcept;
@@ -147,7 +147,7 @@ class BoardJoin {
     bool is_burst_over(bool finishing) const noexcept;
     bool end_burst() noexcept;
 
-    /// When a condition arose; nothing while there is none.
+    /// Start of a condition; nothing while it is not met.
     using Since = std::optional<Nanoseconds>;
     void follow(Since& since_ns, bool is_so) const noexcept;
     Nanoseconds taken_until_ns(std::uint32_t board) const noexcept;
@@ -159,26 +159,26 @@ class BoardJoin {
 
     BlockSource& source_;
     const Clock& clock_;
-    // Time-outs, all on the monotonic clock of the stage before.
-    std::array<Nanoseconds, max_boards> read_until_ns_{};  ///< until when all of the board has been taken
+    // Time-outs, all on the monotonic clock of the previous stage.
+    std::array<Nanoseconds, max_boards> read_until_ns_{};  ///< time until which all data of the board has been taken
     Nanoseconds newest_given_ns_;                          ///< of all blocks
-    std::array<Since, max_boards> full_since_ns_{};        ///< no room for the board's next block
-    Since half_waits_since_ns_;                            ///< with another burst
-    Since half_ended_since_ns_;                            ///< or waits: nothing more may come for this one
+    std::array<Since, max_boards> full_since_ns_{};        ///< since when the board's next block has no room
+    Since half_waits_since_ns_;                            ///< since when half of the boards wait with another burst
+    Since half_ended_since_ns_;  ///< since when half of the boards have ended the burst, or wait with another one
     struct Origin {
         std::uint32_t burst_id;
         Nanoseconds wall_ns;
     };
-    std::array<Origin, max_boards> origins_{};  ///< as each board told it last
-    FineTime far_fine_;                         ///< farther ahead than this needs half of the boards
-    FineTime believed_ = 0;                     ///< of what was joined last, when has_believed_
+    std::array<Origin, max_boards> origins_{};  ///< last reported by each board
+    FineTime far_fine_;                         ///< longest step of time without support from half of the boards
+    FineTime believed_ = 0;                     ///< time of the last joined fragment, if has_believed_
     bool has_believed_ = false;
     BoardMask gave_data_ = 0;     ///< boards with fragments in this burst
-    BoardMask in_burst_now_ = 0;  ///< boards with blocks of this burst, without those whose source was not the board
-    bool begins_anew_ = false;    ///< half of the boards were in this burst, and are no longer
+    BoardMask in_burst_now_ = 0;  ///< boards with blocks of this burst, without those disowned
+    bool begins_anew_ = false;    ///< half of the boards were in this burst, and no longer are
     struct GoneBurst {
         std::uint32_t id = 0;
-        BoardMask boards = 0;  ///< that were in it; none: not gone
+        BoardMask boards = 0;  ///< boards that were in it; none: it does not count as handed on
     };
     std::array<GoneBurst, 4> gone_bursts_{};  ///< the last bursts handed on
     std::size_t n_gone_bursts_ = 0;

@@ -64,7 +64,7 @@ void BoardStream::drop_current(Dropped::Amount& amount) noexcept {
     settle();
 }
 
-/// The oldest of those blocks; false when there is none.
+/// Drops the oldest waiting block; returns false if there is none.
 bool BoardStream::drop_waiting(Dropped::Amount& amount) noexcept {
     const auto end = blocks_.begin() + n_blocks_;
     const auto oldest = std::find_if(blocks_.begin(), end, [](const Block* block) { return !block->active; });
@@ -122,7 +122,7 @@ void BoardStream::activate(Block& block, std::uint64_t near_ticks) noexcept {
     block.last_time = time_at(block, n_fragments - 1);
 }
 
-/// Packs (time, index) into one number, so that sorting needs neither a comparison function nor memory.
+/// Packs (time, index) into one number, so that sorting needs no comparison function and no memory.
 void BoardStream::sort(Block& block) noexcept {
     const std::uint32_t n_fragments = block.completion.n_fragments;
     const auto base = static_cast<std::uint32_t>(block.base_ticks);
@@ -148,7 +148,7 @@ std::uint32_t BoardStream::n_hits_at(const Block& block, std::uint32_t position)
     return block.columns.hit_begin[index + 1] - block.columns.hit_begin[index];
 }
 
-/// Skips one fragment. False when it was the block's last and the block is given back.
+/// Skips one fragment. Returns false if it was the block's last, and gives the block back.
 bool BoardStream::step(Block& block) noexcept {
     if (++block.position == block.completion.n_fragments) {
         retire(block);
@@ -174,7 +174,7 @@ void BoardStream::drop_late(Block& block, std::uint64_t late_before_ticks) noexc
     }
 }
 
-/// The cursor runs ahead of its block; this writes back where it is.
+/// Writes the cursor's position back to its block.
 void BoardStream::save_cursor() noexcept {
     if (current_ == nullptr || cursor_.fast_end == 0) return;
     current_->position = cursor_.index;
@@ -207,7 +207,7 @@ void BoardStream::load_cursor(Block& block) noexcept {
     cursor_.kernel_ns = after[-1].kernel_ns;
 }
 
-/// True when another block has fragments before this one's end, so that the two must be merged.
+/// True if another block has fragments before this block's end, so that the two must be merged.
 bool BoardStream::overtakes(const Block& block) const noexcept {
     for (std::uint32_t i = 0; i < n_blocks_; ++i)
         if (blocks_[i] != &block && blocks_[i]->active && blocks_[i]->next_time < block.last_time) return true;
@@ -221,7 +221,7 @@ BoardStream::Block* BoardStream::earliest() noexcept {
     return first;
 }
 
-/// Finds the head among all blocks, dropping fragments that repeat the last one used.
+/// Finds the head among all blocks, and drops fragments that repeat the last one used.
 FineTime BoardStream::settle() noexcept {
     for (Block* block = earliest(); block != nullptr; block = earliest()) {
         if (block->next_time != used_time_) {
@@ -236,7 +236,8 @@ FineTime BoardStream::settle() noexcept {
 }
 
 FineTime BoardStream::advance_slowly() noexcept {
-    // In fast mode the cursor's index is already the next one; the block still stands where the cursor was loaded.
+    // In fast mode the cursor's index is already the next one, while the block still has the position when it was
+    // loaded.
     if (cursor_.fast_end != 0) current_->position = cursor_.index - 1;
     step(*current_);
     return settle();
@@ -245,7 +246,7 @@ FineTime BoardStream::advance_slowly() noexcept {
 void BoardStream::next_packet() noexcept {
     const receive::PacketStamp* const packet = current_->columns.packet;
     const std::uint32_t n_packets = current_->completion.n_packets;
-    // A packet without fragments ends where it begins, hence the loop.
+    // a packet without fragments ends where it begins, hence the loop
     for (; cursor_.packet_end == cursor_.index && cursor_.packet < n_packets; ++cursor_.packet) {
         cursor_.sent_ns = packet[cursor_.packet].sent_ns;
         cursor_.kernel_ns = packet[cursor_.packet].kernel_ns;

@@ -10,7 +10,7 @@
 
 namespace anello::events {
 
-/// The fragment at the head of a board's stream. Borrowed until the stream advances.
+/// The fragment at the head of a board's stream, valid until the stream advances.
 struct Fragment {
     const std::uint16_t* hit_id;
     const std::int16_t* hit_time_fine;
@@ -18,7 +18,7 @@ struct Fragment {
     Nanoseconds sent_ns, kernel_ns, placed_ns;
 };
 
-/// Fragments of one board that were dropped; the merger moves them into its counters.
+/// Dropped fragments of one board; the merger moves them into its counters.
 struct Dropped {
     struct Amount {
         std::uint64_t n_fragments = 0, n_hits = 0;
@@ -27,28 +27,28 @@ struct Dropped {
     std::uint64_t unsorted_blocks = 0;
 };
 
-/// One board's full blocks, seen as one stream of fragments in the order of time. Blocks may be unsorted and may
-/// overlap each other; only those of the current burst take part, blocks of other bursts wait. Hot path (all but the
-/// constructor): no allocation, no lock, no log, no throw.
+/// One board's full blocks as one stream of fragments in order of time. Blocks may be unsorted and may overlap; only
+/// blocks of the current burst take part, those of other bursts wait. Hot path (all except the constructor): no
+/// allocation, no lock, no log, no throw.
 class BoardStream {
   public:
     BoardStream(BlockSource& source, std::uint32_t board, std::uint32_t max_blocks, std::uint32_t max_fragments);
 
     bool has_room() const noexcept { return n_blocks_ < slots_.size(); }
     bool is_empty() const noexcept { return n_blocks_ == 0; }
-    bool has_waiting() const noexcept { return n_waiting_ > 0; }  ///< Blocks of another burst.
+    bool has_waiting() const noexcept { return n_waiting_ > 0; }  ///< True if blocks of another burst wait.
 
-    /// Queues a block without looking at its fragments. Needs room.
+    /// Queues a block without looking at its fragments. There must be room.
     void queue(const receive::Completion& completion) noexcept;
-    /// Queues a block of the current burst. Its fragments before `late_before_ticks` are dropped as late.
+    /// Adds a block of the current burst. Its fragments before `late_before_ticks` are dropped as late.
     void add(const receive::Completion& completion, std::uint64_t near_ticks, std::uint64_t late_before_ticks) noexcept;
-    /// Drops what lies before the tick as late.
+    /// Drops all fragments before the tick as late.
     void drop_before(std::uint64_t ticks) noexcept;
-    /// Drops what is left of the current burst as too far ahead.
+    /// Drops the rest of the current burst as too far ahead.
     void drop_ahead() noexcept { drop_current(dropped_.ahead); }
-    /// Drops the oldest block that waits for another burst as late; false when none does.
+    /// Drops the oldest block that waits for another burst as late; returns false if there is none.
     bool drop_oldest_waiting() noexcept { return drop_waiting(dropped_.late); }
-    /// Drops all that is here: it is not the board's.
+    /// Drops everything, because it came from another sender.
     void disown() noexcept {
         while (drop_waiting(dropped_.disowned)) {
         }
@@ -57,9 +57,9 @@ class BoardStream {
     /// Drops a whole block as late.
     void drop(const receive::Completion& completion) noexcept;
 
-    /// A new burst: blocks queued for it join. Returns true when one of them ends the burst for this board.
+    /// Begins a burst with the blocks queued for it. Returns true if one of them ends the burst for this board.
     bool begin_burst(std::uint32_t burst_id, std::uint64_t near_ticks) noexcept;
-    /// Blocks that wait for another burst, in the order of arrival.
+    /// Visits the blocks that wait for another burst, in the order of arrival.
     template <typename Visit>
     void for_each_waiting(Visit visit) const noexcept {
         for (std::uint32_t i = 0; i < n_blocks_; ++i)
@@ -67,7 +67,7 @@ class BoardStream {
     }
 
     FineTime head_time() const noexcept { return head_time_; }
-    Nanoseconds head_given_ns() const noexcept { return current_->completion.given_ns; }  ///< When there is a head.
+    Nanoseconds head_given_ns() const noexcept { return current_->completion.given_ns; }  ///< Valid if there is a head.
     Fragment fragment() const noexcept {
         const std::uint32_t begin = cursor_.hit_begin[cursor_.index];
         return {cursor_.hit_id + begin,
@@ -81,7 +81,7 @@ class BoardStream {
         return cursor_.hit_begin[cursor_.index + 1] - cursor_.hit_begin[cursor_.index];
     }
 
-    /// Leaves the head behind as used. Returns the new head's time, no_fragment when there is none yet.
+    /// Moves past the head, which has been used. Returns the new head's time, or no_fragment if there is none yet.
     FineTime advance() noexcept {
         used_time_ = head_time_;
         if (++cursor_.index < cursor_.fast_end) {
@@ -104,15 +104,15 @@ class BoardStream {
     struct Block {
         receive::Completion completion;
         receive::FragmentColumns columns;
-        std::uint64_t base_ticks;                ///< that its timestamps are extended to be near to
+        std::uint64_t base_ticks;                ///< timestamps are extended to be near this
         FineTime next_time;                      ///< of the fragment at `position`
-        FineTime last_time;                      ///< of its last fragment in the order of time
-        std::uint32_t position;                  ///< in the order of time
-        bool active;                             ///< of the current burst
+        FineTime last_time;                      ///< of its last fragment in order of time
+        std::uint32_t position;                  ///< of the next fragment in order of time
+        bool active;                             ///< belongs to the current burst
         std::unique_ptr<std::uint64_t[]> order;  ///< unsorted blocks: position -> time | fine | index
     };
 
-    /// The head, unpacked from its block so that advance() touches one cache line and the columns.
+    /// The head, copied from its block so that advance() touches one cache line and the columns.
     struct Cursor {
         const std::uint32_t* timestamp_ticks = nullptr;
         const std::uint8_t* fine_time = nullptr;
@@ -121,7 +121,7 @@ class BoardStream {
         const std::int16_t* hit_time_fine = nullptr;
         std::uint64_t base_ticks = 0;
         std::uint32_t index = 0;
-        std::uint32_t fast_end = 0;    ///< up to here the next fragment is simply the next index; 0: never
+        std::uint32_t fast_end = 0;    ///< below this index the next fragment is simply the next index; 0: never
         std::uint32_t packet_end = 0;  ///< first fragment of the next packet
         std::uint32_t packet = 0;
         Nanoseconds sent_ns = 0, kernel_ns = 0, placed_ns = 0;
@@ -150,7 +150,7 @@ class BoardStream {
     Cursor cursor_;
     FineTime head_time_ = no_fragment;
     FineTime used_time_ = no_fragment;  ///< of the last fragment used in this burst
-    Block* current_ = nullptr;          ///< the block that the cursor walks
+    Block* current_ = nullptr;          ///< block of the cursor
     Dropped dropped_;
     BlockSource& source_;
     std::uint32_t board_;

@@ -6,7 +6,7 @@
 
 #include "core/counters/counters.hpp"
 
-/// The builder's lines of the ledger. Once all input is merged:
+/// The balances of the builder. When all input is merged:
 ///   fragments_in = fragments_merged + fragments_late + fragments_duplicate + fragments_ahead +
 ///                  fragments_disowned
 ///   hits_in      = hits_merged + hits_late + hits_duplicate + hits_ahead + hits_disowned + hits_truncated +
@@ -56,7 +56,7 @@ enum class BoardCounter : std::uint8_t {
     count
 };
 
-/// What BoardCounter::state says.
+/// Values of BoardCounter::state.
 enum class BoardState : std::uint8_t { live, silent, ended };
 
 }  // namespace anello::events

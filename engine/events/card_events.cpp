@@ -12,7 +12,7 @@ namespace {
 
 using Card = receive::NanetMergeCounter;
 
-constexpr unsigned channel_bits = 9;        // of a hit; above them its time, signed
+constexpr unsigned channel_bits = 9;        // bits of a hit's channel; the bits above are its signed time
 constexpr int fine_of_hit_time = 256 / 64;  // 1/64 tick in 1/256 tick
 
 }  // namespace
@@ -45,7 +45,7 @@ std::size_t CardEvents::do_work() noexcept {
     return work;
 }
 
-/// False: the output is blocked, and the rest stays in the card's buffers.
+/// Returns false if the output is blocked; the rest then stays in the card's buffers.
 bool CardEvents::take_events(Nanoseconds now_ns) noexcept {
     receive::NanetEvent event;
     if (!card_.try_look(event)) return true;
@@ -72,7 +72,7 @@ bool CardEvents::take_event(const receive::NanetEvent& event) noexcept {
     return true;
 }
 
-/// A batch has events of one burst only.
+/// A batch contains events of one burst only.
 bool CardEvents::make_room(const receive::NanetEvent& event) noexcept {
     if (writer_.is_open() && in_burst_ && burst_id_ != event.head.burst) writer_.close(false);
     std::uint32_t n_hits = 0;
@@ -116,7 +116,7 @@ bool CardEvents::end_burst(std::uint32_t burst_id) noexcept {
     return true;
 }
 
-/// False while no buffer is free for the last batch.
+/// Returns false while no buffer is free for the last batch.
 bool CardEvents::close_burst(std::uint32_t burst_id) noexcept {
     if (!writer_.is_open() && !writer_.make_room(0, burst_id)) return false;
     writer_.close(true);
@@ -125,7 +125,7 @@ bool CardEvents::close_burst(std::uint32_t burst_id) noexcept {
     return true;
 }
 
-/// What the card does not end itself, because boards have not, ends here.
+/// Ends a burst that the card does not end, because its boards have not ended it.
 std::size_t CardEvents::drain() noexcept {
     if (!card_.finish()) return 1;
     if (in_burst_) {
@@ -137,7 +137,7 @@ std::size_t CardEvents::drain() noexcept {
     return 0;
 }
 
-/// The card's registers in the words of the stage build.
+/// Translates the card's registers into the counters of the stage build.
 void CardEvents::show_counts() noexcept {
     using B = BuildCounter;
     n_readings_ = card_.n_readings();
@@ -161,7 +161,7 @@ void CardEvents::show_counts() noexcept {
     counters_.set(B::blocks_in, read_[Card::records_read]);
 }
 
-/// They do not come here.
+/// Counts rejected events, which the card does not deliver.
 void CardEvents::show_rejected() noexcept {
     const std::uint64_t n_rejected = read_[Card::events_rejected];
     counters_.set(BuildCounter::events_rejected, n_rejected);
@@ -169,12 +169,14 @@ void CardEvents::show_rejected() noexcept {
     counters_.set(BuildCounter::events_built, n_taken_ + n_rejected);
 }
 
-/// Returns the fragments of the board that have an outcome.
+/// Returns the number of the board's fragments that have an outcome.
 std::uint64_t CardEvents::show_board(std::uint32_t board) noexcept {
     using B = BoardCounter;
     const receive::NanetBoardCounts& of = card_.board(board);
     const std::uint64_t n_events = read_[Card::events_complete] + read_[Card::events_incomplete];
-    const std::uint64_t n_merged = n_events - std::min<std::uint64_t>(n_events, of.missing);  // read one by one
+    const std::uint64_t n_merged =
+        n_events - std::min<std::uint64_t>(
+                       n_events, of.missing);  // the registers are read one after another, so they may disagree
     const std::uint64_t n_in = n_merged + of.late + of.duplicate + of.ahead;
     const BoardState state = of.is_silent ? BoardState::silent : of.has_ended ? BoardState::ended : BoardState::live;
     boards_[board].set(B::fragments_in, n_in);

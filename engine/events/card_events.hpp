@@ -16,25 +16,25 @@
 
 namespace anello::events {
 
-/// Batches of events that the network card has merged (receive.nanet_merge): in the place of the Merger, behind a
-/// NanetMerger. Its counters are the Merger's, from the card's registers; what the card does not count stays 0:
-/// hits of late, duplicate and rejected fragments.
+/// Makes batches of the events that the network card has merged (receive.nanet_merge). It replaces the Merger and takes
+/// its input from a NanetMerger. It has the Merger's counters, set from the card's registers. Those that the card does
+/// not have stay 0: hits of late, duplicate and rejected fragments.
 ///
-/// The card tells neither when a fragment was sent nor when its burst began. One thread calls do_work(); counters and
-/// states may be read by any.
+/// The card reports neither send times nor the start of bursts. One thread calls do_work(); any thread may read
+/// counters and states.
 class CardEvents {
   public:
-    /// Board i's hits are numbered from (config.first_board + i) * n_channels on. All but config must outlive it.
-    /// Counters are added to `page` as "build" and "build.board0" and so on. Throws ConfigError.
+    /// Hits of board i are numbered from (config.first_board + i) * n_channels on. All arguments except config must
+    /// outlive it. Counters are added to `page` as "build" and "build.board0" and so on. Throws ConfigError.
     CardEvents(const MergerConfig& config, std::uint32_t n_channels, receive::NanetMerger& card,
                memory::PersistentBuffers& batches, BatchSink& sink, const Clock& clock, CounterPage& page);
 
-    /// Hot path: no allocation, no lock, no log, no throw. 0: nothing to do.
+    /// Hot path: no allocation, no lock, no log, no throw. Returns 0 if there is nothing to do.
     std::size_t do_work() noexcept;
     Nanoseconds longest_wait_ns() const noexcept { return in_burst_ ? usual_wait_ns : longest_idle_ns; }
 
-    /// From any thread: what has come goes through, without waiting for any board; is_drained() tells when all is
-    /// handed on.
+    /// Any thread: processes the events received so far without waiting for any board; is_drained() returns true when
+    /// all are handed on.
     void finish() noexcept { finishing_.store(true, std::memory_order_release); }          // pairs with do_work
     bool is_drained() const noexcept { return drained_.load(std::memory_order_acquire); }  // pairs with do_work
 
@@ -54,7 +54,7 @@ class CardEvents {
     void show_rejected() noexcept;
     std::uint64_t show_board(std::uint32_t board) noexcept;
 
-    static constexpr std::size_t most_hits = 255;  ///< of a board in an event
+    static constexpr std::size_t most_hits = 255;  ///< hits of a board in an event
 
     MergerConfig config_;
     std::uint32_t n_channels_;

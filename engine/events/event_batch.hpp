@@ -7,8 +7,8 @@
 
 #include "core/clock.hpp"
 
-/// What the builder hands on: a batch of events as structure of arrays in one persistent buffer. NumPy reads it without
-/// a copy, a CUDA kernel as it stands.
+/// The builder's output: a batch of events as structure of arrays in one persistent buffer. NumPy and CUDA kernels read
+/// it without a copy.
 namespace anello::events {
 
 struct BatchShape {
@@ -18,11 +18,11 @@ struct BatchShape {
 };
 
 enum EventFlag : std::uint8_t {
-    incomplete = 1,  ///< at least one configured board is missing; missing_boards says which
-    truncated = 2,   ///< more hits than a batch can hold; the rest is counted
+    incomplete = 1,  ///< at least one configured board is missing, see missing_boards
+    truncated = 2,   ///< more hits than a batch can hold; the others are counted
 };
 
-/// burst_id << 32 | timestamp_ticks: sorts by time; two events within one tick share it.
+/// burst_id << 32 | timestamp_ticks: sorts by time; two events within one tick have the same key.
 constexpr std::uint64_t event_key(std::uint32_t burst_id, std::uint32_t timestamp_ticks) noexcept {
     return (std::uint64_t{burst_id} << 32) | timestamp_ticks;
 }
@@ -50,7 +50,7 @@ struct BatchCompletion {
     std::uint32_t burst_id;
     bool end_of_burst;            ///< the last batch of its burst (may have no events)
     Nanoseconds burst_origin_ns;  ///< the front ends' wall clock at timestamp 0 of the burst; 0 = not known
-    Nanoseconds built_ns;         ///< wall clock, handed on
+    Nanoseconds built_ns;         ///< wall clock when it was handed on
     Nanoseconds build_cpu_ns;     ///< time spent merging this batch (monotonic), for the execution-time plot
 };
 

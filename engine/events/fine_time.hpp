@@ -5,7 +5,7 @@
 
 namespace anello::events {
 
-/// A fragment's time that never wraps: its timestamp extended to 56 bits, then the 8 bits of fine time.
+/// A fragment's time that never wraps: its timestamp, extended to 56 bits, followed by the 8 bits of fine time.
 using FineTime = std::uint64_t;
 
 inline constexpr FineTime no_fragment = ~FineTime{0};
@@ -14,8 +14,8 @@ constexpr std::uint64_t ticks_of(FineTime time) noexcept {
     return time >> 8;
 }
 
-/// The 64-bit tick count nearest to `near_ticks` whose low 32 bits are the timestamp: right while a timestamp is less
-/// than 2^31 ticks (53 s) away from what it is compared with.
+/// The 64-bit tick count nearest to `near_ticks` whose low 32 bits are the timestamp. It is right if the two are less
+/// than 2^31 ticks (53 s) apart.
 constexpr std::uint64_t extend_ticks(std::uint32_t timestamp_ticks, std::uint64_t near_ticks) noexcept {
     const auto distance = static_cast<std::int32_t>(timestamp_ticks - static_cast<std::uint32_t>(near_ticks));
     return near_ticks + static_cast<std::uint64_t>(static_cast<std::int64_t>(distance));

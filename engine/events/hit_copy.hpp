@@ -9,18 +9,18 @@
 #include <emmintrin.h>
 #endif
 
-/// Copies of one fragment's few hits. A call to memcpy costs more than the five hits it would move, so short copies are
-/// two overlapping moves of fixed size; nothing outside [0, n) is read or written.
+/// Copies one fragment's few hits. A call to memcpy costs more than moving five hits, so short copies are two
+/// overlapping moves of fixed size. They read and write only [0, n).
 namespace anello::events {
 
-/// Eight 16-bit values at a time: as they are.
+/// Copies eight 16-bit values at a time.
 struct CopyAsIs {
     void four(const void* from, void* to) const noexcept { std::memcpy(to, from, 8); }
     void eight(const void* from, void* to) const noexcept { std::memcpy(to, from, 16); }
     std::int16_t one(std::int16_t value) const noexcept { return value; }
 };
 
-/// Eight 16-bit values at a time: each plus an offset, saturated.
+/// Copies eight 16-bit values at a time and adds an offset, saturated.
 struct CopyShifted {
     std::int16_t offset;
 
@@ -53,7 +53,7 @@ struct CopyShifted {
 #endif
 };
 
-/// Source and destination never overlap.
+/// Source and destination must not overlap.
 template <typename T, typename Move>
 inline void copy_hits(const T* from, std::uint32_t n, T* to, Move move) noexcept {
     static_assert(sizeof(T) == 2);

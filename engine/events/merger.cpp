@@ -22,14 +22,14 @@ std::size_t Merger::join(Nanoseconds now_ns) noexcept {
     return n_events;
 }
 
-/// False while no buffer is free for the last batch.
+/// Returns false while no buffer is free for the last batch.
 bool Merger::try_end_joining() noexcept {
     if (!writer_.is_open() && !writer_.make_room(0, burst_id_)) return false;
     writer_.close(true);
     return true;
 }
 
-/// For who takes the events, the burst that the boards did not begin is over.
+/// Ends the burst for the next stage, because the boards did not begin it.
 bool Merger::try_begin_anew() noexcept {
     if (!try_end_joining()) return false;
     begin_joining();
@@ -41,13 +41,14 @@ void Merger::end_step(Nanoseconds now_ns, std::size_t work) noexcept {
     if (writer_.n_events() > 0 && (is_due || (config_.close_when_idle && work == 0))) writer_.close(false);
 }
 
-/// Fragments of the board before this tick have no event to join any more.
+/// Earlier fragments of the board can no longer join an event.
 std::uint64_t Merger::late_before(std::uint32_t board) const noexcept {
     if (!has_last_) return 0;
     return (last_members_ & bit(board)) != 0 ? last_ticks_ : last_ticks_ + window_ticks_ + 1;
 }
 
-/// Full speed while every board that is waited for has a fragment; one batch at most, so that time is looked at.
+/// Builds events at full speed while every board that is waited for has a fragment, at most one batch, so that the time
+/// is checked.
 std::size_t Merger::merge() noexcept {
     std::size_t n_events = 0;
     while (n_events < config_.batch.max_events && waited_for() == 0) {
@@ -65,7 +66,7 @@ std::size_t Merger::merge() noexcept {
     return n_events;
 }
 
-/// False, and nothing changed, when there is no room for the event.
+/// Returns false and changes nothing if there is no room for the event.
 bool Merger::build_event(FineTime first) noexcept {
     BoardMask members = 0;
     std::uint32_t n_hits = 0;

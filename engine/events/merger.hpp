@@ -10,18 +10,18 @@
 
 namespace anello::events {
 
-/// Builds events: the fragments of all boards that lie within a window after the earliest of them.
+/// Builds events from the fragments of all boards within a time window that begins with the earliest fragment.
 ///
-/// An event is handed on when every board has given its fragment or is past the event, which shows in a later fragment,
-/// or is not waited for any more. Every fragment that comes in
-/// has one outcome: merged, late (its event or burst has gone) or duplicate (same board, same time as its last).
+/// An event is handed on when every board has given its fragment, has given a later one, or is no longer waited for.
+/// Each fragment has one outcome: merged, late (its event or burst has been handed on) or duplicate (same board and
+/// time as the previous one).
 ///
-/// LATE: earlier than the last event; or within the window after it, from a board which that event lacks. A board that
-/// is in the last event continues: its next fragment begins a new event, however close.
+/// A fragment is late if it is earlier than the last event, or within the window after it and from a board that the
+/// event lacks. The next fragment of a board in the last event begins a new event, however close it is.
 class Merger final : public BoardJoin {
   public:
-    /// Source, buffers, sink and clock must outlive the merger. Throws ConfigError.
-    /// Counters are added to `page` as "build" and "build.board0" and so on.
+    /// Source, buffers, sink and clock must outlive the merger. Throws ConfigError. Counters are added to `page` as
+    /// "build" and "build.board0" and so on.
     Merger(const MergerConfig& config, BlockSource& source, memory::PersistentBuffers& batches, BatchSink& sink,
            const Clock& clock, CounterPage& page, const std::string& block_name = "build");
 
@@ -41,7 +41,7 @@ class Merger final : public BoardJoin {
     void count_missing(BoardMask missing) noexcept;
 
     std::uint32_t window_ticks_;
-    BoardMask last_members_ = 0;  ///< of the last event, whose time is last_ticks_
+    BoardMask last_members_ = 0;  ///< boards in the last event, whose time is last_ticks_
     bool has_last_ = false;
     std::uint64_t n_merged_ = 0, n_complete_ = 0, n_incomplete_ = 0;
     BatchWriter writer_;

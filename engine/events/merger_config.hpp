@@ -13,8 +13,9 @@ inline constexpr std::uint32_t max_boards = 32;
 
 struct MergerConfig {
     std::uint32_t n_boards = 4;
-    std::uint32_t first_board = 0;  ///< by which boards are named in counters: the others are another node's
-    // merger_keys says what each of these means.
+    std::uint32_t first_board =
+        0;  ///< number of the first board in the names of counters; another node has the boards before
+    // merger_keys explains each of these.
     std::uint32_t window_ticks = 1;
     Nanoseconds timeout_ns = 20'000'000;
     Nanoseconds batch_time_ns = 100'000;
@@ -22,7 +23,7 @@ struct MergerConfig {
     bool keep_incomplete = true;
     BatchShape batch;
     std::uint32_t max_fragments_per_block = 1024;  ///< the receive stage's BlockShape::max_fragments
-    std::uint32_t blocks_per_board = 16;           ///< full blocks the merger holds at most, per board
+    std::uint32_t blocks_per_board = 16;           ///< most full blocks of each board in the merger
     void validate() const;                         ///< Throws ConfigError.
 };
 

@@ -5,7 +5,7 @@
 
 namespace anello::memory {
 
-/// Places columns of a structure of arrays one behind the other inside a buffer, each on its own cache line, so that
+/// Places columns of a structure of arrays one after the other in a buffer, each at the start of a cache line, so that
 /// vector loads are aligned. With a null base it only measures.
 class ColumnLayout {
   public:

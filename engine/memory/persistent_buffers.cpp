@@ -53,7 +53,7 @@ PersistentBuffers::PersistentBuffers(const BuffersConfig& config)
     if (kind_ == Kind::device) region_ = take_on_device();
     if (region_ == nullptr) region_ = take_plain();
     const bool is_touched = kind_ != Kind::small && kind_ != Kind::device;
-    if (is_touched) std::memset(region_, 0, region_bytes_);  // pages are there before the first datagram is
+    if (is_touched) std::memset(region_, 0, region_bytes_);  // maps all pages before the first datagram
     for (std::uint32_t buffer = 0; buffer < n_buffers_; ++buffer) free_.try_give(buffer);
 }
 
@@ -85,8 +85,8 @@ std::byte* PersistentBuffers::take_on_device() {
     return memory;
 }
 
-/// PERF NOTE: transparent huge pages, where the system has them to give: super-packets of 1 kB datagrams cost 15 %
-/// less (peers_bench, drained).
+/// PERF NOTE: uses transparent huge pages where available: super-packets of 1 kB datagrams cost 15 % less (peers_bench,
+/// drained).
 std::byte* PersistentBuffers::take_plain() {
     if (kind_ != Kind::small) kind_ = Kind::host;
     void* memory = map(region_bytes_, 0);

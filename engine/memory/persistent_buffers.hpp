@@ -11,14 +11,14 @@
 
 namespace anello::memory {
 
-/// Where buffers live. `huge` asks for 2 MB pages and falls back to transparent huge pages, then to plain pages;
-/// `pinned` asks CUDA for page-locked memory and falls back to plain pages. `small`: pages of usual size, no more of
-/// them than it takes, and none before it is used, for many of which little is used. kind() says what was obtained;
-/// `given` is the caller's own memory. `device`: on a CUDA device; nothing here may touch it, and only what writes
-/// there fills it: copies of the device's, or a card that can (GPUDirect). Where there is none, SystemError.
+/// Where buffers lie. `huge` requests 2 MB pages and falls back to transparent huge pages, then to plain pages.
+/// `pinned` requests page-locked memory from CUDA and falls back to plain pages. `small` takes plain pages only as they
+/// are used, for many buffers of which few are used. `given` is the caller's own memory. `device` is memory of a CUDA
+/// device, which the CPU must not touch; only device copies or a card with GPUDirect write it, and without a device the
+/// constructor throws SystemError. kind() returns what was obtained.
 enum class Kind : std::uint8_t { host, huge, pinned, small, given, device };
 
-inline constexpr std::array kind_words{"host", "huge", "pinned"};  ///< that a configuration can ask for
+inline constexpr std::array kind_words{"host", "huge", "pinned"};  ///< the kinds that a configuration can request
 Kind parse_kind(const std::string& text, const std::string& key);  ///< Throws ConfigError.
 const char* name_of(Kind kind) noexcept;
 
@@ -26,13 +26,14 @@ struct BuffersConfig {
     std::uint32_t n_buffers = 16;
     std::size_t buffer_bytes = 0;  ///< rounded up to a cache line
     Kind kind = Kind::host;
-    std::span<std::byte> given = {};  ///< the caller's memory, aligned to 64 bytes, which outlives them; empty: none
+    std::span<std::byte> given = {};  ///< the caller's memory, 64-byte aligned, must outlive the buffers; empty: none
 };
 
-/// N buffers of one size in one region, taken once and touched at set-up (but small ones): a list of persistent buffers
-/// in the sense of NaNet's CLOP. A buffer is a number, 0..n-1. Its owner is one side at a time: the producer takes it
-/// free and gives it away full; the consumer gives it back. The way forward (completions) belongs to the stage, which
-/// knows what a full buffer means; the way back is the free ring in here: one consumer gives back, one producer takes.
+/// N buffers of equal size in one region, allocated and touched once at set-up (except `small`): a list of persistent
+/// buffers in the sense of NaNet's CLOP. A buffer is a number, 0..n-1, with one owner at a time: the producer takes it
+/// free and hands it over full, the consumer gives it back. The stage provides the way forward (completions), because
+/// it knows what a full buffer means. The way back is the free ring in here, with one consumer that gives and one
+/// producer that takes.
 class PersistentBuffers {
   public:
     explicit PersistentBuffers(const BuffersConfig& config);  ///< Throws ConfigError, SystemError.
@@ -43,7 +44,7 @@ class PersistentBuffers {
     std::uint32_t n_buffers() const noexcept { return n_buffers_; }
     std::size_t buffer_bytes() const noexcept { return buffer_bytes_; }
     Kind kind() const noexcept { return kind_; }
-    /// Why the kind differs from the one asked for; empty when it does not.
+    /// Why the kind differs from the requested one; empty if it does not.
     const std::string& kind_note() const noexcept { return kind_note_; }
 
     std::span<std::byte> bytes(std::uint32_t buffer) noexcept {
@@ -57,7 +58,7 @@ class PersistentBuffers {
   private:
     std::byte* use_given(std::span<std::byte> memory);
     std::byte* take_on_device();
-    std::byte* take_huge();  ///< Null where there are none.
+    std::byte* take_huge();  ///< Null if there are no huge pages.
     std::byte* take_plain();
 
     std::uint32_t n_buffers_;

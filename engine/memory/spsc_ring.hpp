@@ -10,14 +10,14 @@
 namespace anello::memory {
 
 /// A bounded ring between exactly one giving and one taking thread. Each side keeps a copy of the other's index, so
-/// that a cache line crosses between cores only when the copy says full or empty.
+/// that a cache line moves between cores only when the copy says that the ring is full or empty.
 template <typename T>
 class SpscRing {
     static_assert(std::is_trivially_copyable_v<T>);
 
   public:
-    /// Holds at least `min_capacity` items (rounded up to a power of two). Their memory is touched here, so that no
-    /// side waits for pages later.
+    /// Holds at least `min_capacity` items (rounded up to a power of two). The constructor touches their memory, so
+    /// that no thread waits for page faults later.
     explicit SpscRing(std::size_t min_capacity)
         : mask_(std::bit_ceil(min_capacity < 2 ? 2 : min_capacity) - 1), items_(new T[mask_ + 1]()) {}
 
@@ -46,7 +46,7 @@ class SpscRing {
         return true;
     }
 
-    /// An estimate when called by neither side.
+    /// Exact for the giving and the taking thread, an estimate for all others.
     std::size_t size() const noexcept {
         return head_.load(std::memory_order_acquire) - tail_.load(std::memory_order_acquire);
     }

@@ -10,13 +10,13 @@
 
 namespace anello::publish {
 
-/// A multi-event packet as a record: its MFPs one behind the other, each at a multiple of 8.
+/// A multi-event packet as a record: its MFPs one after the other, each at a multiple of 8 bytes.
 class MepRecord {
   public:
     MepRecord(std::uint32_t n_readouts, std::size_t max_mfp_bytes, std::uint32_t run_id);
 
     std::size_t largest_bytes() const noexcept;
-    /// Hot path: no allocation, no lock, no log, no throw. The MFPs must stay until outgoing() was sent.
+    /// Hot path: no allocation, no lock, no log, no throw. The MFPs must stay until outgoing() is sent.
     void fill(const exchange::MepView& mep) noexcept;
     const OutgoingRecord& outgoing() const noexcept { return outgoing_; }
 
@@ -29,7 +29,7 @@ class MepRecord {
     std::vector<std::uint32_t> length_;
 };
 
-/// Publishes built events on their way to the next stage. Without room (when_full wait) it takes none, and the
+/// Publishes built events on their way to the next stage. If there is no room (when_full wait) it refuses them, and the
 /// builder waits.
 class MepPublisher final : public exchange::MepSink {
   public:
@@ -48,7 +48,7 @@ class MepPublisher final : public exchange::MepSink {
   private:
     RecordPublisher<MepRecord> published_;
     std::unique_ptr<exchange::MepSink> behind_;
-    bool is_published_ = false;  ///< the one that the next stage has no room for
+    bool is_published_ = false;  ///< the MEP for which the next stage has no room
 };
 
 }  // namespace anello::publish

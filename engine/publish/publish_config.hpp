@@ -14,22 +14,23 @@ namespace anello::publish {
 
 enum class PublishTo : std::uint8_t { nothing, stream, zmq_push, zmq_pub };
 
-/// What is done when a subscriber has no room, or nobody is there: wait, so that the stages before wait too; or drop.
+/// What happens if a subscriber has no room, or there is none: wait lets the stages before wait, drop loses the record.
 enum class WhenFull : std::uint8_t { wait, drop };
 
 struct PublishConfig {
-    // publish_keys says what those mean that have no comment.
+    // publish_keys explains those without a comment.
     PublishTo to = PublishTo::nothing;
-    std::string block = "publish";  ///< of counters: a node may publish at two places of its way
+    std::string block = "publish";  ///< name of the counter block: a node may publish at two places
     std::string address;
     WhenFull when_full = WhenFull::drop;
     std::uint32_t max_subscribers = 8;
     std::vector<uid_t> allow_users{};
     std::uint32_t n_buffers = 64;
     // ZeroMQ only:
-    Nanoseconds end_timeout_ns = 1'000'000'000;  ///< records still unsent this long after the last one are given up
-    /// A subscriber whose queue is full does not read what lies in the kernel once we have hung up: libzmq gives the
-    /// connection up then. A subscriber that has the end usually hangs up first, and then nobody waits.
+    Nanoseconds end_timeout_ns = 1'000'000'000;  ///< after the last record, unsent records are given up after this time
+    /// When the publisher closes the connection, a subscriber with a full queue may never read what is still in the
+    /// kernel, because libzmq then gives the connection up. Subscribers that have received the end usually close first,
+    /// and then this time is not spent.
     Nanoseconds read_timeout_ns = 500'000'000;
 
     bool is_on() const noexcept { return to != PublishTo::nothing; }

@@ -6,7 +6,7 @@
 
 #include "core/counters/counters.hpp"
 
-/// The lines of the ledger. Once closed:
+/// The balances of publishing. Once closed:
 ///   records_in = records_sent + records_dropped_full + _nobody + _too_large + _failed + _at_end
 ///   of each subscriber: records_offered = records_sent + records_dropped_full + records_dropped_gone
 namespace anello::publish {
@@ -25,7 +25,7 @@ enum class PublishCounter : std::uint8_t {
     count
 };
 
-/// Of one subscriber's place, whichever subscriber has it.
+/// For each place of a subscriber, whichever subscriber uses it.
 enum class SubscriberCounter : std::uint8_t {
     subscriptions,
     records_offered,
@@ -37,7 +37,7 @@ enum class SubscriberCounter : std::uint8_t {
     count
 };
 
-/// Of the thread that lets subscribers in.
+/// For the thread that admits subscribers.
 enum class AdmissionCounter : std::uint8_t { admitted, refused_too_many, refused_small_ring, count };
 
 }  // namespace anello::publish

@@ -34,7 +34,7 @@ bool Publisher::try_publish(const OutgoingRecord& record) noexcept {
     return true;
 }
 
-/// The absence of subscribers is reported only if the run waits for one.
+/// A lack of subscribers is reported only if the run waits for one.
 void Publisher::watch(Outcome outcome) noexcept {
     if (outcome == Outcome::full || (outcome == Outcome::nobody && config_.when_full == WhenFull::wait))
         stall_.note_full(clock_.monotonic_ns());

@@ -17,27 +17,28 @@
 
 namespace anello::publish {
 
-/// Delivers records to subscribers. What happens without room, the stamps and the accounts are here; the transports
-/// are below. One thread publishes, the control thread calls everything else.
+/// Delivers records to subscribers. This class handles full subscribers, time stamps and counters; derived classes are
+/// the transports. One thread publishes, the control thread calls all other functions.
 class Publisher {
   public:
-    /// largest_record_bytes: no record is longer, as subscribers can rely on.
+    /// largest_record_bytes is the limit that subscribers rely on.
     Publisher(const PublishConfig& config, std::size_t largest_record_bytes, const Clock& clock, CounterPage& page);
     virtual ~Publisher() = default;
     Publisher(const Publisher&) = delete;
     Publisher& operator=(const Publisher&) = delete;
 
-    /// Hot path: no lock, no log, no throw, never waits; of memory only what libzmq takes for itself. False: no room
-    /// now, the same comes again (when_full wait). True: it has its outcome.
+    /// Hot path: no lock, no log, no throw, never waits; allocates only what libzmq allocates. Returns false if there
+    /// is no room now: the caller offers the same record again (when_full wait). Returns true if the record has an
+    /// outcome.
     bool try_publish(const OutgoingRecord& record) noexcept;
 
-    /// Any thread: from now on records without room are dropped and counted. For the end of a run.
+    /// Any thread: from now on, records without room are dropped and counted. For the end of a run.
     void give_up() noexcept { given_up_.store(true, std::memory_order_relaxed); }  // nothing is ordered by it
-    /// After the publishing thread has stopped: tells subscribers that this was all.
+    /// Call it after the publishing thread has stopped: informs subscribers of the end.
     virtual void close() noexcept = 0;
-    /// The address for subscribers, with the actual port.
+    /// The address for subscribers, with the actual port number.
     virtual std::string address() const = 0;
-    /// For the operator: what changed since the last call, one line each.
+    /// What changed since the last call, for the operator.
     virtual Notices notices();
 
     std::string describe() const;
@@ -45,7 +46,8 @@ class Publisher {
 
   protected:
     enum class Outcome : std::uint8_t { sent, full, nobody, too_large, failed };
-    /// One try; may_drop: subscribers without room miss it. Otherwise all subscribers get it, or none.
+    /// Makes one try. With may_drop, subscribers without room miss the record. Without, all subscribers get it, or
+    /// none.
     virtual Outcome offer(const OutgoingRecord& record, bool may_drop) noexcept = 0;
 
     std::uint64_t next_sequence() const noexcept { return sequence_; }
@@ -62,13 +64,13 @@ class Publisher {
     const std::size_t largest_record_bytes_;
     const Clock& clock_;
     Counters<PublishCounter> counters_;
-    StallWatch stall_;  ///< of all subscribers
+    StallWatch stall_;  ///< for all subscribers together
     std::uint64_t sequence_ = 0;
     bool waits_ = false;
     std::atomic<bool> given_up_{false};
 };
 
-/// Null where nothing is published. Throws ConfigError, SystemError.
+/// Null if nothing is published. Throws ConfigError, SystemError.
 std::unique_ptr<Publisher> make_publisher(const PublishConfig& config, std::size_t largest_record_bytes,
                                           const Clock& clock, CounterPage& page);
 

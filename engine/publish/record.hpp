@@ -9,8 +9,8 @@
 #include <span>
 #include <string_view>
 
-/// A record as it is published: named arrays behind a header that says where each lies. This header alone is what a
-/// subscriber needs: it includes nothing of the engine. Little-endian. Specified in docs/reference/publish.md.
+/// A published record: named arrays after a header that has the position of each. Subscribers need only this file; it
+/// includes nothing else of the engine. Little-endian. Specified in docs/reference/publish.md.
 ///
 ///   header, 64 bytes, then n_arrays entries of 64 bytes, then the arrays, each at a multiple of 8.
 namespace anello::publish {
@@ -24,8 +24,8 @@ inline constexpr std::uint16_t max_arrays = 64;
 inline constexpr std::uint8_t max_dimensions = 4;
 
 enum class RecordKind : std::uint16_t {
-    end,         ///< the publisher is done; its array `padding` has no meaning
-    decisions,   ///< a batch of events that a trigger has decided
+    end,         ///< the publisher has ended; its array `padding` has no meaning
+    decisions,   ///< a batch of events with the decisions of a trigger
     kept_event,  ///< an event that a filter kept
     mep,         ///< a multi-event packet of the exchange
     count
@@ -40,7 +40,7 @@ struct RecordHeader {
     std::uint16_t n_arrays = 0;
     std::uint16_t reserved = 0;
     std::uint64_t sequence = 0;  ///< counts the publisher's records from 0, dropped ones included
-    std::uint32_t run = 0;       ///< the run, or the burst where events are counted by bursts
+    std::uint32_t run = 0;       ///< the run, or the burst if events are counted by bursts
     std::uint32_t reserved_too = 0;
     std::uint64_t length_bytes = sizeof(RecordHeader);  ///< of the whole record
     std::int64_t published_ns = 0;                      ///< wall clock
@@ -74,7 +74,7 @@ constexpr std::size_t bytes_of(ArrayType type) noexcept {
     return static_cast<std::size_t>(type) < sizes.size() ? sizes[static_cast<std::size_t>(type)] : 0;
 }
 
-/// What is wrong with a record; unless `ok`, none of it may be used.
+/// The error of a record; it may be used only if this is `ok`.
 enum class RecordVerdict : std::uint8_t {
     ok,
     too_short,   ///< fewer bytes than a header
@@ -83,8 +83,8 @@ enum class RecordVerdict : std::uint8_t {
     wrong_version,
     wrong_kind,
     wrong_length,  ///< not the length received, or too short for its entries
-    wrong_entry,   ///< too many, a name, type, number of dimensions or reserved field that cannot be
-    wrong_array,   ///< reaches out of the record or into its entries, or is misaligned
+    wrong_entry,   ///< too many; or an invalid name, type, number of dimensions or reserved field
+    wrong_array,   ///< reaches beyond the record or into its entries, or is misaligned
 };
 
 constexpr const char* name_of(RecordVerdict verdict) noexcept {
@@ -94,10 +94,10 @@ constexpr const char* name_of(RecordVerdict verdict) noexcept {
     return names[static_cast<std::size_t>(verdict)];
 }
 
-/// A record in place. Valid as long as its bytes.
+/// Reads a record in place; valid as long as its bytes.
 class RecordView {
   public:
-    /// Hot path: no allocation, no lock, no log, no throw. Reads header and entries, never arrays.
+    /// Hot path: no allocation, no lock, no log, no throw. Reads header and entries, never the arrays.
     static RecordVerdict parse(std::span<const std::byte> bytes, RecordView& view) noexcept {
         if (bytes.size() < sizeof(RecordHeader)) return RecordVerdict::too_short;
         if (std::bit_cast<std::uintptr_t>(bytes.data()) % record_alignment != 0) return RecordVerdict::misaligned;
@@ -122,26 +122,26 @@ class RecordView {
     std::span<const ArrayEntry> entries() const noexcept { return entries_; }
     std::span<const std::byte> bytes() const noexcept { return bytes_; }
 
-    /// Null where there is none of that name.
+    /// Null if there is no array of that name.
     const ArrayEntry* find(std::string_view name) const noexcept {
         for (const ArrayEntry& entry : entries_)
             if (name == entry.name.data()) return &entry;
         return nullptr;
     }
-    /// All values of an array, the last dimension fastest; empty where there is none of that name and type.
+    /// All values of an array, the last dimension fastest; empty if there is no array of that name and type.
     template <typename T>
     std::span<const T> array(std::string_view name) const noexcept {
         const ArrayEntry* const entry = find(name);
         if (entry == nullptr || entry->type != array_type_of<T>()) return {};
         return {reinterpret_cast<const T*>(bytes_.data() + entry->offset_bytes), n_values(*entry)};
     }
-    /// The only value of an array; `otherwise` where there is none of that name and type.
+    /// The only value of an array; `otherwise` if there is no array of that name and type.
     template <typename T>
     T value(std::string_view name, T otherwise = 0) const noexcept {
         const std::span<const T> values = array<T>(name);
         return values.size() == 1 ? values.front() : otherwise;
     }
-    /// Of an entry that was checked.
+    /// For a checked entry.
     static std::size_t n_values(const ArrayEntry& entry) noexcept {
         std::size_t n = 1;
         for (std::uint8_t i = 0; i < entry.n_dimensions; ++i) n *= entry.shape[i];
@@ -155,7 +155,7 @@ class RecordView {
             return RecordVerdict::wrong_entry;
         if (entry.offset_bytes % record_alignment != 0 || entry.offset_bytes < begin || entry.offset_bytes > end)
             return RecordVerdict::wrong_array;
-        std::uint64_t left = (end - entry.offset_bytes) / bytes_of(entry.type);  // values that there is room for
+        std::uint64_t left = (end - entry.offset_bytes) / bytes_of(entry.type);  // values for which there is room
         bool is_empty = false;
         for (std::uint8_t i = 0; i < entry.n_dimensions; ++i) {
             is_empty |= entry.shape[i] == 0;

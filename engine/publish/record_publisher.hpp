@@ -8,16 +8,16 @@
 
 namespace anello::publish {
 
-/// Makes records of one kind and publishes them. Record has fill(what...), outgoing() and largest_bytes(); a record
-/// without room is made once.
+/// Makes and publishes records of one kind. Record must have fill(what...), outgoing() and largest_bytes(). A record
+/// that has to wait for room is made only once.
 template <typename Record>
 class RecordPublisher {
   public:
-    /// config.is_on(). Throws ConfigError, SystemError.
+    /// Requires config.is_on(). Throws ConfigError, SystemError.
     RecordPublisher(const PublishConfig& config, Record record, const Clock& clock, CounterPage& page)
         : record_(std::move(record)), publisher_(make_publisher(config, record_.largest_bytes(), clock, page)) {}
 
-    /// Hot path. False: no room now, the same comes again.
+    /// Hot path. Returns false if there is no room now; the caller offers the same again.
     template <typename... What>
     bool try_publish(const What&... what) noexcept {
         if (!is_filled_) record_.fill(what...);

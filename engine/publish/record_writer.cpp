@@ -24,7 +24,7 @@ RecordWriter::RecordWriter(RecordKind kind, std::size_t n_arrays, std::size_t n_
       head_((sizeof(RecordHeader) + n_arrays * sizeof(ArrayEntry)) / sizeof(std::uint64_t)),
       values_(n_arrays * record_alignment) {
     entries_.reserve(n_arrays);
-    pieces_.reserve(1 + 2 * n_arrays + n_pieces);  // head; a piece and its padding of each array
+    pieces_.reserve(1 + 2 * n_arrays + n_pieces);  // the head; for each array a piece and its padding
 }
 
 void RecordWriter::begin(std::uint32_t run) noexcept {
@@ -34,7 +34,7 @@ void RecordWriter::begin(std::uint32_t run) noexcept {
     header() = begun;
     entries_.clear();
     pieces_.clear();
-    pieces_.emplace_back();  // head, once it is known
+    pieces_.emplace_back();  // for the head, once it is known
     arrays_bytes_ = 0;
 }
 
@@ -45,7 +45,7 @@ void RecordWriter::open(std::string_view name, ArrayType type, std::initializer_
     entry.type = type;
     entry.n_dimensions = static_cast<std::uint8_t>(shape.size());
     std::copy(shape.begin(), shape.end(), entry.shape.begin());
-    entry.offset_bytes = arrays_bytes_;  // from the first array, until all are there
+    entry.offset_bytes = arrays_bytes_;  // relative to the first array until all arrays are known
     entries_.push_back(entry);
 }
 

@@ -14,21 +14,21 @@ namespace anello::publish {
 
 using ConstBytes = std::span<const std::byte>;
 
-/// A complete record, in pieces in place: what is sent is their concatenated copy.
+/// A complete record as pieces of memory; their concatenation is sent.
 struct OutgoingRecord {
-    RecordHeader* header = nullptr;  ///< in the first piece; the publisher writes its stamps there
+    RecordHeader* header = nullptr;  ///< in the first piece; the publisher writes its stamps into it
     std::span<const ConstBytes> pieces;
 
     std::size_t length_bytes() const noexcept { return static_cast<std::size_t>(header->length_bytes); }
-    /// Hot path. `to` has room for length_bytes().
+    /// Hot path. `to` must have room for length_bytes().
     void copy_to(std::byte* to) const noexcept;
 };
 
-/// Puts records together without copying arrays: only header, entries and single values are its own. Memory is taken in
-/// the constructor. What is added must stay until the record has been published.
+/// Composes records without copying arrays: it owns only header, entries and single values. The constructor allocates
+/// all memory. Added arrays must stay until the record has been published.
 class RecordWriter {
   public:
-    /// Room for n_arrays arrays, including single values, and n_pieces pieces of arrays.
+    /// Reserves room for n_arrays arrays, including single values, and n_pieces pieces of arrays.
     RecordWriter(RecordKind kind, std::size_t n_arrays, std::size_t n_pieces);
 
     // Hot path: no allocation, no lock, no log, no throw.
@@ -47,7 +47,7 @@ class RecordWriter {
         add_bytes(std::as_bytes(values));
         close();
     }
-    /// An array in pieces: add_bytes() for as many bytes as the shape says, then close().
+    /// Opens an array in pieces: call add_bytes() for as many bytes as the shape has, then close().
     void open(std::string_view name, ArrayType type, std::initializer_list<std::uint32_t> shape) noexcept;
     void add_bytes(ConstBytes piece) noexcept;
     void add_zeros(std::size_t n_bytes) noexcept;
@@ -58,7 +58,7 @@ class RecordWriter {
     RecordHeader& header() noexcept { return *reinterpret_cast<RecordHeader*>(head_.data()); }
 
     RecordKind kind_;
-    std::vector<std::uint64_t> head_;  ///< header and entries as they go
+    std::vector<std::uint64_t> head_;  ///< header and entries
     std::vector<ArrayEntry> entries_;
     std::vector<std::byte> values_;
     std::vector<ConstBytes> pieces_;

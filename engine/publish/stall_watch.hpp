@@ -7,10 +7,10 @@
 
 namespace anello::publish {
 
-inline constexpr Nanoseconds stall_ns = 5'000'000'000;  ///< a merely slow subscriber has room more often
+inline constexpr Nanoseconds stall_ns = 5'000'000'000;  ///< a subscriber that is only slow has room more often
 
-/// Whether there has been no room for so long that the operator should know. The publishing thread reports its
-/// observations, the control thread asks.
+/// Detects that there has been no room for so many seconds that the operator should know. The publishing thread reports
+/// its observations, the control thread reads.
 class StallWatch {
   public:
     // Hot path: no allocation, no lock, no log, no throw.
@@ -25,19 +25,19 @@ class StallWatch {
         full_for_ns_.store(0, std::memory_order_relaxed);
     }
 
-    /// True once for each stall.
+    /// Returns true once for each stall.
     bool is_news() noexcept {
         const bool is_stalled = full_for_ns_.load(std::memory_order_relaxed) >= stall_ns;
-        const bool is_new = is_stalled && !is_told_;
-        is_told_ = is_stalled;
+        const bool is_new = is_stalled && !is_reported_;
+        is_reported_ = is_stalled;
         return is_new;
     }
 
   private:
-    bool is_full_ = false;  ///< these two: the publishing thread's
+    bool is_full_ = false;  ///< this and the next are the publishing thread's
     Nanoseconds since_ns_ = 0;
     std::atomic<Nanoseconds> full_for_ns_{0};
-    bool is_told_ = false;  ///< the control thread's
+    bool is_reported_ = false;  ///< the control thread's
 };
 
 }  // namespace anello::publish

@@ -19,7 +19,7 @@ namespace {
 using stream::StreamStatus;
 
 constexpr Nanoseconds accept_ns = 20'000'000;
-// Time for a subscriber to allocate its ring; a silent stranger keeps the next one waiting this long.
+// Time for a subscriber to allocate its ring. A client that stays silent blocks the next one for this time.
 constexpr Nanoseconds handshake_ns = 2'000'000'000;
 constexpr Nanoseconds look_every_ns = 100'000'000;
 constexpr std::chrono::milliseconds after_error{100};
@@ -97,7 +97,7 @@ void StreamPublisher::give(Place& place, const OutgoingRecord& record) noexcept 
     place.counters.add(SubscriberCounter::bytes_sent, length_bytes);
 }
 
-/// A full ring does not show whether its owner is slow or dead.
+/// Detects dead subscribers, because a full ring does not show whether its owner is slow or dead.
 void StreamPublisher::look_for_the_dead() noexcept {
     const Nanoseconds now_ns = clock().monotonic_ns();
     if (now_ns < next_look_ns_) return;
@@ -118,12 +118,12 @@ void StreamPublisher::part_from(Place& place, StreamStatus why) noexcept {
     place.state.store(State::gone, std::memory_order_release);  // pairs with admit_one()
 }
 
-// --- The thread that lets subscribers in
+// --- The thread that admits subscribers
 std::size_t StreamPublisher::admit_one() noexcept {
     for (Place& place : places_) {
         if (place.state.load(std::memory_order_acquire) != State::gone) continue;  // pairs with part_from()
         place.stream.reset();
-        place.state.store(State::free, std::memory_order_relaxed);  // this thread alone takes free places
+        place.state.store(State::free, std::memory_order_relaxed);  // only this thread takes free places
     }
     try {
         Place* const place = free_place();
@@ -144,10 +144,10 @@ void StreamPublisher::admit(std::unique_ptr<stream::Stream> stranger, Place* pla
         admissions_.add(is_small ? AdmissionCounter::refused_small_ring : AdmissionCounter::refused_too_many);
         return stranger->abandon();
     }
-    place->counters.add(SubscriberCounter::subscriptions);  // nobody else's, while the place is free
+    place->counters.add(SubscriberCounter::subscriptions);  // no other thread uses them while the place is free
     place->stream = std::move(stranger);
     place->state.store(State::live, std::memory_order_release);  // pairs with ask()
-    admissions_.add(AdmissionCounter::admitted);                 // afterwards: who is counted is in
+    admissions_.add(AdmissionCounter::admitted);                 // last, so that a counted subscriber is admitted
 }
 
 StreamPublisher::Place* StreamPublisher::free_place() noexcept {
@@ -167,7 +167,7 @@ void StreamPublisher::close() noexcept {
     if (std::exchange(closed_, true)) return;
     thread_->stop();
     for (Place& place : places_)
-        if (place.stream != nullptr) place.stream->finish();  // what is in a ring stays there for its owner
+        if (place.stream != nullptr) place.stream->finish();  // the ring keeps its content for its owner
 }
 
 Notices StreamPublisher::notices() {
@@ -176,16 +176,17 @@ Notices StreamPublisher::notices() {
         if (places_[i].stall.is_news())
             lines.push_back(fmt::format("publish.subscriber{} stands still: its ring has been full for {} s", i,
                                         stall_ns / 1'000'000'000));
-    const auto tell = [&](AdmissionCounter counter, std::uint64_t& told, const std::string& why) {
+    const auto report = [&](AdmissionCounter counter, std::uint64_t& n_reported, const std::string& why) {
         const std::uint64_t n = admissions_[counter];
-        if (n != told) lines.push_back(fmt::format("publish: {} subscriber(s) turned away: {}", n - told, why));
-        told = n;
+        if (n != n_reported)
+            lines.push_back(fmt::format("publish: {} subscriber(s) turned away: {}", n - n_reported, why));
+        n_reported = n;
     };
-    tell(AdmissionCounter::refused_too_many, refused_too_many_told_,
-         fmt::format("there are {} already; raise publish.max_subscribers", places_.size()));
-    tell(AdmissionCounter::refused_small_ring, refused_small_ring_told_,
-         fmt::format("a ring must hold the largest record; subscribe with ring_bytes of {} or more",
-                     std::bit_ceil(message_bytes(largest_record_bytes()))));
+    report(AdmissionCounter::refused_too_many, refused_too_many_reported_,
+           fmt::format("there are {} already; raise publish.max_subscribers", places_.size()));
+    report(AdmissionCounter::refused_small_ring, refused_small_ring_reported_,
+           fmt::format("a ring must hold the largest record; subscribe with ring_bytes of {} or more",
+                       std::bit_ceil(message_bytes(largest_record_bytes()))));
     const std::lock_guard lock(mutex_);
     if (!accept_error_.empty())
         lines.push_back("publish: no subscriber can be let in: " + std::exchange(accept_error_, {}));

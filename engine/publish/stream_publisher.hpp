@@ -13,11 +13,11 @@
 
 namespace anello::publish {
 
-/// Records as messages of streams over shared memory: one copy, into the ring of each subscriber. Subscribers come at
-/// any time; a thread of the publisher's lets them in, so that the one that publishes never waits for a handshake.
+/// Sends records as messages of streams over shared memory: one copy into the ring of each subscriber. Subscribers may
+/// come at any time; a thread of its own admits them, so that the publishing thread never waits for a handshake.
 class StreamPublisher final : public Publisher {
   public:
-    /// Listens at once. Throws ConfigError, SystemError.
+    /// Listens immediately. Throws ConfigError, SystemError.
     StreamPublisher(const PublishConfig& config, std::size_t largest_record_bytes, const Clock& clock,
                     CounterPage& page);
     ~StreamPublisher() override;
@@ -28,7 +28,7 @@ class StreamPublisher final : public Publisher {
     std::uint32_t n_subscribers() const noexcept;
 
   private:
-    /// free -> live by the admitting thread, live -> gone by the publishing one, gone -> free by the admitting one.
+    /// The admitting thread changes free -> live and gone -> free, the publishing thread live -> gone.
     enum class State : std::uint8_t { free, live, gone };
     struct Place {
         std::atomic<State> state{State::free};
@@ -36,8 +36,8 @@ class StreamPublisher final : public Publisher {
         Counters<SubscriberCounter> counters;
         Counters<stream::StreamCounter> stream_counters;
         StallWatch stall;
-        bool is_asked = false;  ///< it is there for the record that is being offered,
-        stream::Bytes room;     ///< which goes here; empty: it has no room
+        bool is_asked = false;  ///< the current record is offered to this subscriber
+        stream::Bytes room;     ///< where the record goes; empty: it has no room
     };
 
     Outcome offer(const OutgoingRecord& record, bool may_drop) noexcept override;
@@ -50,14 +50,14 @@ class StreamPublisher final : public Publisher {
     Place* free_place() noexcept;
 
     std::vector<Place> places_;
-    CounterPage stream_page_;                         ///< of the streams' own counters, which nobody needs to see
-    Counters<stream::StreamCounter> spare_counters_;  ///< of a stream that will be turned away
+    CounterPage stream_page_;                         ///< the streams' own counters, which are not shown
+    Counters<stream::StreamCounter> spare_counters_;  ///< for a stream that will be refused
     Counters<AdmissionCounter> admissions_;
     std::unique_ptr<stream::Listener> listener_;
     Nanoseconds next_look_ns_ = 0;
     std::mutex mutex_;
     std::string accept_error_;
-    std::uint64_t refused_too_many_told_ = 0, refused_small_ring_told_ = 0;
+    std::uint64_t refused_too_many_reported_ = 0, refused_small_ring_reported_ = 0;
     bool closed_ = false;
     std::unique_ptr<WorkerThread> thread_;
 };

@@ -15,12 +15,13 @@
 namespace anello::publish {
 namespace {
 
-constexpr int max_topic_bytes = 256;  // a subscriber that asks for more is cut off
+constexpr int max_topic_bytes = 256;  // longer topic requests are cut
 constexpr int requests_at_once = 64;
 constexpr std::chrono::milliseconds look_again{1};
 
-/// libzmq gathers short messages and gives their buffers back before they are in the kernel, where closing loses them.
-/// Of one longer than two of its batches of 8 KiB, the buffer comes back when all of it, and all before it, is there.
+/// libzmq gathers short messages and returns their buffers before they are in the kernel, so closing would lose them.
+/// For a message longer than two of its batches of 8 KiB, the buffer returns only when it and all messages before it
+/// are in the kernel.
 constexpr std::array<std::uint8_t, 16'384> end_padding{};
 constexpr std::size_t end_bytes = sizeof(RecordHeader) + sizeof(ArrayEntry) + end_padding.size();
 
@@ -50,7 +51,7 @@ void ZmqPublisher::make_socket() {
     if (socket_ == nullptr) throw SystemError("cannot make a ZeroMQ socket", errno, "Raise the limit of open files.");
     const auto share = std::max<std::uint32_t>(1, config().n_buffers / config().max_subscribers);
     set(ZMQ_SNDHWM, static_cast<int>(share));
-    set(ZMQ_LINGER, 0);  // close() has waited
+    set(ZMQ_LINGER, 0);  // close() has already waited
     if (is_pub()) set(ZMQ_XPUB_NODROP, config().when_full == WhenFull::wait ? 1 : 0);
     const std::int64_t max_bytes = max_topic_bytes;
     zmq_setsockopt(socket_.get(), ZMQ_MAXMSGSIZE, &max_bytes, sizeof max_bytes);
@@ -63,11 +64,11 @@ void ZmqPublisher::make_socket() {
     address_ = bound.data();
 }
 
-/// Here ZeroMQ does not authenticate subscribers.
+/// Warns that ZeroMQ does not authenticate subscribers here.
 Notices ZmqPublisher::notices() {
     Notices lines = Publisher::notices();
     const bool is_local = address_.starts_with("ipc://") || address_.starts_with("tcp://127.");
-    if (!std::exchange(openness_told_, true) && !is_local)
+    if (!std::exchange(is_openness_reported_, true) && !is_local)
         lines.push_back(
             fmt::format("publish: anyone who reaches {} can subscribe, without a key: let only those reach it "
                         "who may, or publish at tcp://127.0.0.1 and tunnel it",
@@ -87,10 +88,10 @@ Publisher::Outcome ZmqPublisher::offer(const OutgoingRecord& record, bool may_dr
     return send_message(may_drop);
 }
 
-/// PUSH cannot tell: without a peer it has no room.
+/// PUSH always returns true, because it cannot know: without a peer it has no room.
 bool ZmqPublisher::has_peers() noexcept {
     if (!is_pub()) return true;
-    std::array<char, max_topic_bytes + 1> request;  // 1 or 0, and a topic: libzmq tells of each topic once
+    std::array<char, max_topic_bytes + 1> request;  // 1 or 0, and a topic; libzmq reports each topic once
     for (int i = 0; i < requests_at_once; ++i) {
         if (zmq_recv(socket_.get(), request.data(), request.size(), ZMQ_DONTWAIT) <= 0) break;
         if (request[0] == 1) ++n_topics_;
@@ -105,7 +106,7 @@ bool ZmqPublisher::has_room() noexcept {
     return zmq_getsockopt(socket_.get(), ZMQ_EVENTS, &events, &n_bytes) == 0 && (events & ZMQ_POLLOUT) != 0;
 }
 
-/// False: all buffers are on their way. They come back about in order, so the next one is free or all are lent.
+/// Returns false if all buffers are with libzmq. They return nearly in order, so either the next one is free or none.
 bool ZmqPublisher::fill_message(const OutgoingRecord& record) noexcept {
     const std::uint32_t n = buffers_.n_buffers();
     for (std::uint32_t i = 0; i < n; ++i) {
@@ -114,7 +115,8 @@ bool ZmqPublisher::fill_message(const OutgoingRecord& record) noexcept {
         std::byte* const bytes = buffers_.bytes(buffer).data();
         if (zmq_msg_init_data(&message_, bytes, record.length_bytes(), &give_back, &lent_[buffer]) != 0) return false;
         const bool is_end = record.header->kind == RecordKind::end;
-        lent_[buffer].store(is_end ? Lent::end : Lent::record, std::memory_order_relaxed);  // nobody has it yet
+        lent_[buffer].store(is_end ? Lent::end : Lent::record,
+                            std::memory_order_relaxed);  // this thread alone has it so far
         record.copy_to(bytes);
         next_buffer_ = (buffer + 1) % n;
         holds_message_ = true;
@@ -126,14 +128,14 @@ bool ZmqPublisher::fill_message(const OutgoingRecord& record) noexcept {
 Publisher::Outcome ZmqPublisher::send_message(bool may_drop) noexcept {
     const bool is_sent = zmq_msg_send(&message_, socket_.get(), ZMQ_DONTWAIT) >= 0;
     const bool is_full = !is_sent && (errno == EAGAIN || errno == EINTR);
-    if (is_full && !may_drop) return Outcome::full;  // it is kept as it is
+    if (is_full && !may_drop) return Outcome::full;  // keeps the message for the next try
     holds_message_ = false;
     if (is_sent) return Outcome::sent;
     zmq_msg_close(&message_);
     return is_full ? Outcome::full : Outcome::failed;
 }
 
-// --- The control thread, after the publishing one has stopped
+// --- The control thread, after the publishing thread has stopped
 void ZmqPublisher::close() noexcept {
     if (socket_ == nullptr) return;
     if (holds_message_) zmq_msg_close(&message_);
@@ -143,9 +145,9 @@ void ZmqPublisher::close() noexcept {
     socket_.reset();
 }
 
-/// Tells each subscriber that this was all, and lets libzmq send what it has. PUSH serves one after the other. PUB
-/// skips a subscriber it found without room until that has read, even if it must not drop: everything else goes first,
-/// as long as half the time is left.
+/// Informs each subscriber of the end, and lets libzmq send what it has. PUSH serves one subscriber after the other.
+/// PUB skips a subscriber that had no room until it has read, even if it must not drop. So everything else is sent
+/// first, as long as half the time is left.
 void ZmqPublisher::send_end() noexcept {
     RecordWriter end(RecordKind::end, 1, 0);
     end.begin(0);
@@ -154,7 +156,7 @@ void ZmqPublisher::send_end() noexcept {
     record.header->sequence = next_sequence();
     record.header->published_ns = clock().wall_ns();
     std::uint32_t n_left = is_pub() ? 1 : config().max_subscribers;
-    const int no_drop = 1;  // the end is for the slow too
+    const int no_drop = 1;  // slow subscribers must get the end, too
     if (is_pub()) zmq_setsockopt(socket_.get(), ZMQ_XPUB_NODROP, &no_drop, sizeof no_drop);
     const auto begin = std::chrono::steady_clock::now();
     const std::chrono::nanoseconds longest(config().end_timeout_ns), time_to_read(config().read_timeout_ns);
@@ -164,8 +166,8 @@ void ZmqPublisher::send_end() noexcept {
         const bool is_its_turn = !is_pub() || n_lent() == 0 || waited > longest / 2;
         Outcome outcome = Outcome::sent;
         while (is_its_turn && n_left > 0 && (outcome = offer(record, true)) == Outcome::sent) --n_left;
-        // Before it is asked for room: if all have left, there is room unless nobody is there. Asking also lets
-        // libzmq notice departed subscribers.
+        // Count before asking for room: if all messages have left, there is room unless there is no peer. Asking also
+        // lets libzmq notice departed subscribers.
         const bool all_have_left = n_lent() == 0;
         const bool is_somebody_there = has_room() && has_peers() && outcome != Outcome::nobody;
         if (!all_have_left || (is_somebody_there && n_left > 0)) left = waited;

@@ -13,17 +13,17 @@
 
 namespace anello::publish {
 
-/// What libzmq has of a buffer.
+/// What libzmq holds in a buffer.
 enum class Lent : std::uint8_t { no, record, end };
 
-/// Records as ZeroMQ messages of one part, PUSH or PUB: one copy, into a buffer that libzmq sends from and gives back.
-/// PUB is an XPUB socket, so that it is known whether anybody subscribed, and that can wait for subscribers.
+/// Sends records as ZeroMQ messages of one part, PUSH or PUB: one copy into a buffer that libzmq sends and returns. PUB
+/// is an XPUB socket, which reports subscriptions and can wait for subscribers.
 ///
-/// A subscriber's high-water mark is its share of the buffers. What PUB drops beyond it (when_full drop), and what is
-/// in a queue when a subscriber dies, only the gaps in sequence numbers tell.
+/// A subscriber's high-water mark is its share of the buffers. Only gaps in the sequence numbers show what PUB drops
+/// beyond it (when_full drop), and what is in a queue when a subscriber dies.
 class ZmqPublisher final : public Publisher {
   public:
-    /// Binds at once; a wildcard port (tcp://127.0.0.1:*) takes any free one. Throws ConfigError, SystemError.
+    /// Binds immediately; a wildcard port (tcp://127.0.0.1:*) takes any free one. Throws ConfigError, SystemError.
     ZmqPublisher(const PublishConfig& config, std::size_t largest_record_bytes, const Clock& clock, CounterPage& page);
     ~ZmqPublisher() override;
 
@@ -52,15 +52,15 @@ class ZmqPublisher final : public Publisher {
     std::uint32_t n_lent(Lent what) const noexcept;
 
     memory::PersistentBuffers buffers_;
-    std::unique_ptr<std::atomic<Lent>[]> lent_;  ///< by buffer
+    std::unique_ptr<std::atomic<Lent>[]> lent_;  ///< of each buffer
     std::uint32_t next_buffer_ = 0;
-    std::unique_ptr<void, TermContext> context_;  ///< ends before the buffers
+    std::unique_ptr<void, TermContext> context_;  ///< must end before the buffers
     std::unique_ptr<void, CloseSocket> socket_;
     std::string address_;
-    bool openness_told_ = false;
+    bool is_openness_reported_ = false;
     zmq_msg_t message_{};
-    bool holds_message_ = false;  ///< made of the record that is being offered
-    std::uint64_t n_topics_ = 0;  ///< PUB: what subscribers asked for
+    bool holds_message_ = false;  ///< the message holds the record that is being offered
+    std::uint64_t n_topics_ = 0;  ///< PUB: topics requested by subscribers
 };
 
 }  // namespace anello::publish

@@ -6,11 +6,11 @@
 
 namespace anello::store {
 
-/// A row of a column whose rows come filtered (ColumnFile), as it is to stand in the file.
+/// A row of a column with filters (ColumnFile), already filtered as it will be stored.
 struct Chunk {
     const void* bytes = nullptr;
     std::size_t n_bytes = 0;
-    std::uint32_t skipped_filters = 0;  ///< bit i: the column's filter i was left out
+    std::uint32_t skipped_filters = 0;  ///< bit i: the column's filter i was not applied
 };
 
 }  // namespace anello::store

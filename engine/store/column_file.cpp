@@ -16,13 +16,14 @@ namespace anello::store {
 namespace {
 
 constexpr std::size_t page_bytes = 4096;
-constexpr std::uint64_t metadata_bytes = 4 * page_bytes;  // that one column's new rows may need, at most
+constexpr std::uint64_t metadata_bytes = 4 * page_bytes;  // most bytes of metadata for new rows of one column
 
-constexpr std::uint64_t chunk_metadata_bytes = 2 * page_bytes;  // and each filtered chunk, for its place in the tree
+constexpr std::uint64_t chunk_metadata_bytes =
+    2 * page_bytes;  // and for each filtered chunk, for its entry in the tree
 constexpr std::size_t max_rank = 8;
-using Sizes = std::array<hsize_t, max_rank>;  // by dimension; those beyond the column's are not looked at
+using Sizes = std::array<hsize_t, max_rank>;  // by dimension; those beyond the column's rank are ignored
 
-/// Of so many rows.
+/// The sizes of n_rows rows.
 Sizes sizes_of(const std::vector<hsize_t>& row_shape, hsize_t n_rows) noexcept {
     Sizes sizes{n_rows};
     std::ranges::copy(row_shape, sizes.begin() + 1);
@@ -55,13 +56,13 @@ class Handle {
     herr_t (*close_)(hid_t);
 };
 
-/// The innermost line of HDF5's error stack, which holds the system's own text.
+/// Keeps the innermost line of HDF5's error stack, which has the system's own error text.
 herr_t keep_innermost(unsigned depth, const H5E_error2_t* error, void* text) {
     if (depth == 0 && error->desc != nullptr) *static_cast<std::string*>(text) = error->desc;
     return 0;
 }
 
-/// What refused is the system, or HDF5 itself, which says so in its own words.
+/// Throws if the system or HDF5 refused, with HDF5's own words if there are any.
 void require(bool holds, std::string action,
              const char* remedy = "Check the directory, its permissions and the space left.") {
     if (holds) return;
@@ -90,7 +91,7 @@ void attach(hid_t object, const std::string& name, std::uint64_t value) {
     attach(object, name, H5T_NATIVE_UINT64, &value);
 }
 
-/// Metadata stay in memory between flushes, so that all columns on disk are of the same moment.
+/// Metadata stays in memory between flushes, so that all columns on disk are of the same moment.
 void keep_metadata(hid_t access) {
     H5AC_cache_config_t cache{};
     cache.version = H5AC__CURR_CACHE_CONFIG_VERSION;
@@ -102,8 +103,8 @@ void keep_metadata(hid_t access) {
     H5Pset_mdc_config(access, &cache);
 }
 
-/// No piece of metadata crosses a page: a write of less than a page is whole or is not, whenever the process is killed.
-/// Without a chunk cache, so that a full disk shows in the append that fills it.
+/// No piece of metadata crosses a page, so a write of it is complete or absent whenever the process is killed. There is
+/// no chunk cache, so that a full disk shows in the append that fills it.
 void set_access(hid_t access, Disk& disk) {
     require(set_live_driver(access, disk), "register a driver of HDF5",
             "This HDF5 wants drivers otherwise than those that Anello is tested with: "
@@ -118,12 +119,12 @@ void set_access(hid_t access, Disk& disk) {
 
 ColumnFile::ColumnFile(std::string path, FileRules rules)
     : path_(std::move(path)), rules_(std::move(rules)), attributes_(rules_.about) {
-    // A file that could not be closed would be closed again at exit, and HDF5 1.10 crashes there. We close our files
-    // ourselves, so the library needs no exit handler.
+    // HDF5 would close again, at exit, a file that could not be closed, and HDF5 1.10 crashes there. This class closes
+    // its files, so the library needs no exit handler.
     H5dont_atexit();
-    H5Eset_auto2(H5E_DEFAULT, nullptr, nullptr);  // errors are ours to tell, once
-    // Rows come filtered, so HDF5 needs no filters here. It would load those in HDF5_PLUGIN_PATH as soon as a column
-    // names one, and a filter that was made for another program's HDF5 refuses the column, or worse.
+    H5Eset_auto2(H5E_DEFAULT, nullptr, nullptr);  // this class reports errors, once
+    // Rows are already filtered, so HDF5 needs no filters here. It would load those in HDF5_PLUGIN_PATH as soon as a
+    // column names one, and a filter made for another program's HDF5 refuses the column, or worse.
     H5PLset_loading_state(0);
 }
 
@@ -146,7 +147,7 @@ void ColumnFile::start() {
     create(path_);
 }
 
-/// The file gets its name when it can be read: a process that is killed here leaves none that cannot.
+/// Gives the file its name only once it can be read, so that a killed process leaves no unreadable file.
 void ColumnFile::create(const std::string& path) {
     const std::string unnamed = path + ".new";
     rules_.disk->remove(unnamed);
@@ -173,9 +174,9 @@ void ColumnFile::make_columns() {
     for (Column& column : columns_) make(column);
 }
 
-/// PERF NOTE: a second dimension that may grow, though it never does, has HDF5 find chunks by a tree of small nodes.
-/// With one dimension it is an array, of which blocks of more than 256 filtered chunks are larger than a page: a kill
-/// could cut one.
+/// PERF NOTE: with a second dimension that could grow, though it never does, HDF5 finds chunks by a tree of small
+/// nodes. With one dimension it uses an array, whose blocks of more than 256 filtered chunks are larger than a page, so
+/// that a kill could cut one.
 void ColumnFile::make(Column& column) {
     const ColumnLayout& rows = column.layout;
     Sizes chunk = sizes_of(rows.row_shape, rows.chunk_rows), most = sizes_of(rows.row_shape, H5S_UNLIMITED);
@@ -184,7 +185,8 @@ void ColumnFile::make(Column& column) {
     const Handle space(H5Screate_simple(rank_of(rows), none.data(), most.data()), H5Sclose);
     const Handle layout(H5Pcreate(H5P_DATASET_CREATE), H5Pclose);
     H5Pset_chunk(layout, rank_of(rows), chunk.data());
-    for (const ChunkFilter& filter : rows.filters)  // optional: else HDF5 must have them to write what has passed them
+    for (const ChunkFilter& filter :
+         rows.filters)  // optional: otherwise HDF5 would need them to write the filtered rows
         H5Pset_filter(layout, filter.number, H5Z_FLAG_OPTIONAL, filter.values.size(), filter.values.data());
     column.dataset = H5Dcreate2(file_, column.name.c_str(), column.type, space, H5P_DEFAULT, layout, H5P_DEFAULT);
     require(column.dataset >= 0, "create the column " + column.name);
@@ -192,7 +194,7 @@ void ColumnFile::make(Column& column) {
     attach(column.dataset, "meaning", column.meaning);
 }
 
-/// The next of the series; names that others have are passed over.
+/// Opens the next file of the series, skipping names that exist.
 bool ColumnFile::try_next() noexcept {
     if (is_closed_ || n_files_ == 0) return false;
     for (;; ++n_files_) try {
@@ -206,7 +208,7 @@ bool ColumnFile::try_next() noexcept {
         }
 }
 
-/// errno is the system's where it was the system that refused.
+/// Keeps errno if the system refused.
 bool ColumnFile::note_error() noexcept {
     refusal_.begin(errno == 0 ? EIO : errno);
     last_error_.clear();
@@ -214,7 +216,7 @@ bool ColumnFile::note_error() noexcept {
     return false;
 }
 
-/// With the chunks that these rows begin.
+/// Includes the chunks that these rows begin.
 std::uint64_t ColumnFile::most_bytes(std::span<const Rows> all) const noexcept {
     std::uint64_t n_bytes = 0;
     for (const Rows& rows : all) {
@@ -244,7 +246,7 @@ bool ColumnFile::try_append(std::span<const Rows> all) noexcept {
     for (const Rows& rows : all)
         if (!write(rows)) {
             take_back(all.first(static_cast<std::size_t>(&rows - all.data())));
-            close_file();  // who knows what it is worth: the next rows go to another one
+            close_file();  // the file may be damaged: the next rows go to another one
             return false;
         }
     refusal_.end();
@@ -278,7 +280,7 @@ bool ColumnFile::write_values(const Column& to, const Rows& rows) noexcept {
            H5Dwrite(to.dataset, to.type, memory, space, H5P_DEFAULT, rows.rows) >= 0;
 }
 
-/// As they are: HDF5 only finds their place.
+/// Writes chunks unchanged: HDF5 only finds their place.
 bool ColumnFile::write_chunks(const Column& to, const Rows& rows) noexcept {
     Sizes begin{to.n_rows};
     for (const Chunk& chunk : std::span(static_cast<const Chunk*>(rows.rows), rows.n_rows)) {

@@ -16,28 +16,26 @@
 
 namespace anello::store {
 
-/// Detectors' stores flush so often: what a killed process loses is then less than a second old, also on a machine that
-/// is busy.
+/// How often detectors' stores flush. A killed process then loses less than a second of data, even on a busy machine.
 inline constexpr Nanoseconds save_every_ns = 500'000'000;
 
-/// A filter of HDF5's that the rows of a column have passed when they come here: its registered number, and the values
-/// that its readers take from the file.
+/// A filter of HDF5's that has already been applied to the rows: its registered number, and the parameters for readers.
 struct ChunkFilter {
     H5Z_filter_t number;
     std::vector<unsigned> values;
 };
 
-/// How the rows of a column lie in the file.
+/// How the rows of a column are stored.
 struct ColumnLayout {
     std::size_t chunk_rows = 1;
-    std::vector<hsize_t> row_shape{};    ///< of one row; empty: a value
-    std::vector<ChunkFilter> filters{};  ///< not empty: each row is a chunk of its own, filtered by who gives it
+    std::vector<hsize_t> row_shape{};    ///< of one row; empty: a single value
+    std::vector<ChunkFilter> filters{};  ///< if not empty, each row is a chunk that the caller has filtered
 };
 
-/// HDF5 files of columns that grow: decisions.h5, then decisions-0001.h5 ... where one has reached its
-/// size or broke. Set-up throws; what comes after start() reports by value. One thread.
-/// Whatever kills the process, each file opens, with all rows of the last flush() in all columns
-/// (docs/decisions/0019-files-that-survive.md); a column may have some of the next flush, too.
+/// HDF5 files of columns that grow: decisions.h5, then decisions-0001.h5 and so on, whenever one has reached its size
+/// or failed. Set-up throws; after start() errors are returned. One thread. However the process is killed, each file
+/// can be opened and has all rows of the last flush() in all columns (docs/decisions/0019-files-that-survive.md); a
+/// column may also have some rows of the next flush.
 class ColumnFile {
   public:
     explicit ColumnFile(std::string path, FileRules rules = {});
@@ -58,20 +56,20 @@ class ColumnFile {
 
     struct Rows {
         std::size_t column;
-        const void* rows;  ///< of the column's type; Chunks, where the column has filters
+        const void* rows;  ///< values of the column's type; Chunks if the column has filters
         std::size_t n_rows;
     };
-    /// All of them, in one file, or none. False when the file refuses; what was there before is kept, and the next rows
-    /// are tried again, if need be in a new file.
+    /// Appends all rows to one file, or none. Returns false if the file refuses; its earlier rows are kept, and the
+    /// next rows are tried again, in a new file if necessary.
     bool try_append(std::span<const Rows> all) noexcept;
-    /// Of the file that the next rows go to.
+    /// Rows of the file that the next rows go to.
     std::uint64_t n_rows(std::size_t column) const noexcept { return columns_[column].n_rows; }
-    /// What was appended is safe from the end of this process.
+    /// After a successful flush, the end of this process no longer endangers the appended rows.
     bool flush() noexcept;
-    bool close() noexcept;  ///< False when the last bytes could not be written.
-    /// The system's or the library's own words on the last refusal; empty when there was none.
+    bool close() noexcept;  ///< False if the last bytes could not be written.
+    /// Error text of the system or the library for the last refusal; empty if there was none.
     const std::string& last_error() const noexcept { return last_error_; }
-    /// Whether it takes rows now; any thread may ask.
+    /// Any thread: whether the file accepts rows now.
     Refusal& refusal() noexcept { return refusal_; }
     const std::string& path() const noexcept { return path_; }
 

@@ -17,7 +17,7 @@
 namespace anello::store {
 namespace {
 
-/// Again where a signal came first.
+/// Repeats a call that a signal interrupted.
 template <typename Call>
 auto unless_interrupted(Call call) noexcept {
     for (;;)
@@ -62,7 +62,7 @@ class SystemDisk final : public Disk {
         const int descriptor = open(path.c_str(), flags, 0644);
         return descriptor < 0 ? nullptr : std::make_unique<SystemFile>(descriptor);
     }
-    /// Not all file systems have links.
+    /// Some file systems have no links.
     bool give_name(const std::string& from, const std::string& to) noexcept override {
         if (link(from.c_str(), to.c_str()) == 0) return unlink(from.c_str()) == 0;
         if (errno == EEXIST || access(to.c_str(), F_OK) == 0) return errno = EEXIST, false;
@@ -77,7 +77,7 @@ class SystemDisk final : public Disk {
     }
 };
 
-/// Without the first bytes.
+/// The pieces without the first bytes.
 std::span<iovec> without(std::span<iovec> pieces, std::size_t n_bytes) noexcept {
     for (; !pieces.empty() && n_bytes >= pieces.front().iov_len; pieces = pieces.subspan(1))
         n_bytes -= pieces.front().iov_len;
@@ -101,7 +101,7 @@ std::size_t total_bytes(std::span<const iovec> pieces) noexcept {
 }
 
 bool append_all(OpenFile& file, std::span<iovec> pieces) noexcept {
-    std::size_t n_before = 0;  // of nothing, nothing is asked
+    std::size_t n_before = 0;  // nothing to write needs no call
     while (!(pieces = without(pieces, n_before)).empty()) {
         const ssize_t n_taken = file.append(pieces);
         if (n_taken <= 0) return false;

@@ -11,13 +11,13 @@
 
 namespace anello::store {
 
-/// Name and value of what a file says of itself: UTF-8 text or a number.
+/// Name and value of a file's attribute: UTF-8 text or a number.
 using FileAttribute = std::pair<std::string, std::variant<std::string, std::uint64_t>>;
 
-/// What the data files of all detectors have in common.
+/// Settings that the data files of all detectors share.
 struct FileRules {
-    std::vector<FileAttribute> about{};  ///< the run that wrote it
-    std::uint64_t max_bytes = 0;         ///< a new file once one has reached so many; 0: one file
+    std::vector<FileAttribute> about{};  ///< attributes of the run that wrote it
+    std::uint64_t max_bytes = 0;         ///< size after which a new file begins; 0: one file
     Disk* disk = &Disk::system();
 };
 

@@ -17,7 +17,8 @@ namespace {
 /// Of a superblock of version 3, HDF5 file format specification 3.0, section II.A.
 constexpr std::size_t superblock_bytes = 48, flags_offset = 11, end_offset = 28, checksum_offset = 44;
 constexpr std::array<unsigned char, 9> superblock_begin{0x89, 'H', 'D', 'F', '\r', '\n', 0x1a, '\n', 3};
-constexpr haddr_t min_step_bytes = 64U << 10, max_step_bytes = 16U << 20;  // that disk space is taken in
+constexpr haddr_t min_step_bytes = 64U << 10,
+                  max_step_bytes = 16U << 20;  // limits of the steps in which disk space is allocated
 constexpr haddr_t longest = haddr_t{1} << 62;
 
 struct On {
@@ -25,10 +26,10 @@ struct On {
 };
 
 struct LiveFile {
-    H5FD_t base{};  // first: HDF5 knows only this
+    H5FD_t base{};  // must be first: HDF5 uses only this part
     std::unique_ptr<OpenFile> open;
-    haddr_t end = 0;   // of what HDF5 has allocated
-    haddr_t room = 0;  // of the file, and of the space taken on the disk
+    haddr_t end = 0;   // end of what HDF5 has allocated
+    haddr_t room = 0;  // end of the file, and of the allocated disk space
     std::array<std::byte, superblock_bytes> superblock{};
     bool has_superblock = false;
 };
@@ -41,7 +42,7 @@ const LiveFile& live(const H5FD_t* file) noexcept {
     return *reinterpret_cast<const LiveFile*>(file);
 }
 
-/// Bob Jenkins' lookup3 of a superblock's first 44 bytes, as HDF5 has it.
+/// Bob Jenkins' lookup3 of a superblock's first 44 bytes, as in HDF5.
 std::uint32_t superblock_checksum(const std::byte* bytes) noexcept {
     const auto word = [bytes](std::size_t i) { return wire::load_le<std::uint32_t>(bytes + 4 * i); };
     std::uint32_t a = 0xdeadbeef + checksum_offset, b = a, c = a;
@@ -68,16 +69,16 @@ bool write_all(const LiveFile& file, haddr_t at, const void* from, std::size_t n
     return write_all_at(*file.open, at, std::span(static_cast<const std::byte*>(from), n_bytes));
 }
 
-/// In one write: whoever opens the file sees all of it.
+/// Written by one call, so that a reader that opens the file sees all of it.
 bool write_superblock(LiveFile& file) noexcept {
     std::byte* block = file.superblock.data();
-    block[flags_offset] = std::byte{0};  // nobody has it open
+    block[flags_offset] = std::byte{0};  // not marked as open
     wire::store_le(block + end_offset, std::uint64_t{file.room});
     wire::store_le(block + checksum_offset, superblock_checksum(block));
     return write_all(file, 0, block, superblock_bytes);
 }
 
-/// The file grows first, then the superblock says so, then come metadata that refer to there.
+/// First the file grows, then the superblock gets the new end, then HDF5 writes metadata that refer to it.
 bool try_make_room(LiveFile& file, haddr_t end) noexcept {
     if (end <= file.room) return true;
     const haddr_t generous = end + std::clamp(end / 8, min_step_bytes, max_step_bytes);
@@ -139,7 +140,7 @@ herr_t read_live(H5FD_t* file, H5FD_mem_t, hid_t, haddr_t at, std::size_t n_byte
         at += static_cast<haddr_t>(n);
         bytes = bytes.subspan(static_cast<std::size_t>(n));
     }
-    std::ranges::fill(bytes, std::byte{0});  // behind the end
+    std::ranges::fill(bytes, std::byte{0});  // after the file's end
     return 0;
 }
 
@@ -155,7 +156,8 @@ herr_t write_live(H5FD_t* file, H5FD_mem_t, hid_t, haddr_t at, std::size_t n_byt
     return write_superblock(to) && write_all(to, superblock_bytes, behind, n_bytes - superblock_bytes) ? 0 : -1;
 }
 
-/// Space that was taken ahead goes back at the end; the superblock first, or it would point behind the file's end.
+/// Frees unused disk space when the file is closed. The superblock is written first, otherwise it would have an end
+/// beyond the file's.
 herr_t truncate_live(H5FD_t* file, hid_t, hbool_t closing) {
     LiveFile& cut = live(file);
     if (!closing) return 0;
@@ -164,15 +166,15 @@ herr_t truncate_live(H5FD_t* file, hid_t, hbool_t closing) {
     return cut.open->cut(cut.end) ? 0 : -1;
 }
 
-/// HDF5 1.14 asks which H5FD_class_t a driver fills in, and for a number of the driver; 1.10 and 1.12 have no members
-/// for that. What a class has not named here is zero: HDF5 then does it by itself, with what is here.
+/// HDF5 1.14 requires a version of H5FD_class_t and a driver number; 1.10 and 1.12 have no such members. Members not
+/// set here are zero: HDF5 then uses its defaults.
 #ifdef H5FD_CLASS_VERSION
 constexpr unsigned class_version = H5FD_CLASS_VERSION;
 #else
 constexpr unsigned class_version = 0;
 #endif
 static_assert(class_version <= 1, "HDF5 has a newer H5FD_class_t than this driver knows: read H5FDdevelop.h");
-constexpr int number_of_ours = 256;  // the first of those that anybody may use within an organisation
+constexpr int number_of_ours = 256;  // the first number for use within an organisation
 
 template <typename Class>
 constexpr Class driver_class() noexcept {
@@ -207,7 +209,7 @@ LiveFile* live_of(hid_t file) noexcept {
 bool set_live_driver(hid_t access, Disk& disk) noexcept {
     static constexpr H5FD_class_t class_of_ours = driver_class<H5FD_class_t>();
     static const hid_t driver = H5FDregister(&class_of_ours);
-    const On on{&disk};  // is copied
+    const On on{&disk};  // HDF5 copies it
     return driver >= 0 && H5Pset_driver(access, driver, &on) >= 0;
 }
 

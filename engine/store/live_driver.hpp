@@ -9,18 +9,18 @@
 
 namespace anello::store {
 
-/// How HDF5 writes a file that anybody can open while it grows, and after its writer was killed
-/// (docs/decisions/0019-files-that-survive.md): HDF5 orders its writes for concurrent readers (SWMR), and this driver
-/// keeps the superblock such that a reader needs no flag: never marked as open, and its end of file never behind what
-/// the metadata refer to. Of one process, for files that it creates.
+/// Lets HDF5 write a file that anyone can open while it grows, and after its writer was killed
+/// (docs/decisions/0019-files-that-survive.md). HDF5 orders its writes for concurrent readers (SWMR), and this driver
+/// maintains a superblock that readers accept without a flag: it is never marked as open, and its end of file is never
+/// before data that metadata refer to. For one process, and files that it creates.
 
-/// For a file that is to be created on this disk, which must outlive it. False where HDF5 does not take the driver.
+/// For a file that will be created on this disk, which must outlive it. Returns false if HDF5 refuses the driver.
 bool set_live_driver(hid_t access, Disk& disk) noexcept;
 
-/// Whether so many bytes more have their place on the disk, so that HDF5 cannot run out of it half-way. False: errno.
+/// Allocates disk space for n_bytes more, so that HDF5 cannot run out of it half-way. Returns false with errno.
 bool reserve(hid_t file, std::uint64_t n_bytes) noexcept;
 
-/// What the file holds, without space that was taken ahead.
+/// The file's content, without space allocated ahead.
 std::uint64_t length_bytes(hid_t file) noexcept;
 
 }  // namespace anello::store

@@ -6,7 +6,7 @@
 
 #include "core/counters/counters.hpp"
 
-/// Once closed: meps_taken = meps_written + meps_lost.
+/// The balance, once closed: meps_taken = meps_written + meps_lost.
 namespace anello::store {
 
 enum class MepStoreCounter : std::uint8_t {

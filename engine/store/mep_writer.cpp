@@ -32,7 +32,7 @@ std::array<std::byte, file_header_bytes> file_header(const MepWriterConfig& conf
 }
 
 void* untouched(const std::byte* bytes) noexcept {
-    return const_cast<std::byte*>(bytes);  // writev() reads only
+    return const_cast<std::byte*>(bytes);  // writev() only reads them
 }
 
 }  // namespace
@@ -77,7 +77,7 @@ std::size_t MepWriter::write_one() noexcept {
     return 1;
 }
 
-/// Header and lengths.
+/// Fills in header and lengths.
 void MepWriter::fill_head(const exchange::MepView& mep) noexcept {
     std::fill(head_.begin(), head_.end(), std::byte{0});
     std::byte* at = head_.data();
@@ -94,12 +94,12 @@ void MepWriter::fill_head(const exchange::MepView& mep) noexcept {
     store_le(at + 24, static_cast<std::uint64_t>(mep.built_ns));
     store_le(at + 32, static_cast<std::uint64_t>(length_bytes));
     store_le(at + 44, mep.n_events);
-    store_le(at + record_checksum_offset, wire::crc32c(head_));  // of all of head_, with 0 here
+    store_le(at + record_checksum_offset, wire::crc32c(head_));  // of all of head_, with 0 in this field
 }
 
 void MepWriter::fill_pieces(const exchange::MepView& mep) noexcept {
     fill_head(mep);
-    pieces_.clear();  // reserved for all
+    pieces_.clear();  // has capacity for all pieces
     pieces_.push_back({head_.data(), head_.size()});
     for (const std::span<const std::byte> mfp : mep.mfps) {
         if (mfp.empty()) continue;
@@ -112,7 +112,7 @@ void MepWriter::fill_pieces(const exchange::MepView& mep) noexcept {
 void MepWriter::close() noexcept {
     if (std::exchange(is_closed_, true)) return;
     thread_->stop();
-    while (write_one() > 0) {  // what it had not come to
+    while (write_one() > 0) {  // writes the rest
     }
     file_.close();
 }

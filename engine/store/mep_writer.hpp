@@ -24,12 +24,12 @@ struct MepWriterConfig {
     FileRules rules{};
 };
 
-/// Built events of one builder in one file, MFPs as they came (docs/reference/mep-file.md), written by a thread of its
-/// own straight from the builder's slots: a disk that pauses holds slots, and the farm waits when none are left. A
-/// write that fails loses that multi-event packet, is counted and named, and leaves the file whole.
+/// Writes the built events of one builder to a file, with their MFPs unchanged (docs/reference/mep-file.md). A thread
+/// of its own writes directly from the builder's slots: while the disk pauses it holds slots, and if none is left the
+/// farm waits. A failed write loses its multi-event packet, is counted and reported, and leaves the file valid.
 class MepWriter final : public exchange::MepSink {
   public:
-    /// Throws SystemError, also where the file exists.
+    /// Throws SystemError, also if the file exists.
     MepWriter(const MepWriterConfig& config, CounterPage& page, const std::string& block_name = "mep_store",
               Threads& threads = Threads::system());
     ~MepWriter() override;
@@ -55,7 +55,7 @@ class MepWriter final : public exchange::MepSink {
     memory::SpscRing<exchange::MepView> taken_;
     memory::SpscRing<std::uint32_t> written_;
     std::vector<std::byte> head_;  ///< a record's header and lengths
-    std::vector<iovec> pieces_;    ///< that, and the MFPs
+    std::vector<iovec> pieces_;    ///< the head and the MFPs
     std::unique_ptr<Worker> thread_;
 };
 

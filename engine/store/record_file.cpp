@@ -40,7 +40,7 @@ bool RecordFile::try_next() noexcept {
     }
 }
 
-/// What a full disk took of a record is taken back.
+/// Removes the part of a record that a full disk has accepted.
 bool RecordFile::try_write(std::span<iovec> pieces) noexcept {
     const std::size_t n_bytes = total_bytes(pieces);
     if (file_ != nullptr && rules_.max_bytes > 0 && length_bytes_ >= rules_.max_bytes) close();

@@ -14,18 +14,18 @@
 
 namespace anello::store {
 
-/// Raw files of records, one after the other: events.raw, then events-0001.raw ... where one has its size. A record is
-/// written whole, or not at all; a process that is killed may leave the last one cut short. One thread.
+/// Raw files of records, one after the other: events.raw, then events-0001.raw and so on, each up to a given size. A
+/// record is written completely or not at all, but a killed process may leave the last one incomplete. One thread.
 class RecordFile {
   public:
-    /// header: the begin of each file. What a file says of itself stands in another one. Throws SystemError, also where
-    /// the file exists.
+    /// `header` begins each file; the attributes of a file are written to another file. Throws SystemError, also if the
+    /// file exists.
     RecordFile(std::string path, FileRules rules, std::span<const std::byte> header = {});
     ~RecordFile() { close(); }
     RecordFile(const RecordFile&) = delete;
     RecordFile& operator=(const RecordFile&) = delete;
 
-    /// Uses the pieces up. False where the file refuses; what was there before is kept.
+    /// Changes the pieces. Returns false if the file refuses; its earlier records are kept.
     bool try_write(std::span<iovec> pieces) noexcept;
     std::uint64_t length_bytes() const noexcept { return length_before_ + length_bytes_; }  ///< of all its files
     void close() noexcept;

@@ -6,7 +6,7 @@
 #include <cstdint>
 #include <cstring>
 
-/// Integers at any address, in the byte order of the wire.
+/// Loads and stores integers at any address, in the byte order of the wire.
 namespace anello::wire {
 
 template <typename Unsigned>

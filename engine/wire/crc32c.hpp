@@ -8,15 +8,16 @@
 
 namespace anello::wire {
 
-/// CRC-32C (Castagnoli, reflected polynomial 0x82f63b78, start and end inverted): what iSCSI, SCTP and the SSE4.2
-/// instruction compute. crc32c("123456789") is 0xe3069283. Pass the result so far to continue over more bytes.
+/// CRC-32C (Castagnoli, reflected polynomial 0x82f63b78, start and end inverted), as in iSCSI, SCTP and the SSE4.2
+/// instruction. crc32c("123456789") is 0xe3069283. Pass the result so far to continue over more bytes.
 std::uint32_t crc32c(std::span<const std::byte> bytes, std::uint32_t crc_so_far = 0) noexcept;
 
-/// The same by table, for processors without the instruction; the tests compare the two.
+/// The same by table, for processors without the instruction. Tests compare the two.
 std::uint32_t crc32c_by_table(std::span<const std::byte> bytes, std::uint32_t crc_so_far = 0) noexcept;
 
-/// Joins the checksums of two stretches of bytes without reading them again; set up for one length of the second.
-/// A checksum is linear: bytes behind a stretch multiply its part by a matrix that depends on their number alone.
+/// Joins the checksums of two stretches of bytes without reading them again. It is made for one length of the second
+/// stretch: a checksum is linear, so the bytes after a stretch multiply its part by a matrix that depends only on their
+/// number.
 class Crc32cJoin {
   public:
     using Table = std::array<std::array<std::uint32_t, 256>, 4>;  ///< the matrix, applied byte by byte

@@ -39,7 +39,7 @@ void write_header(std::byte* at, const Header& header) noexcept {
     store_le(at + reserved_offset, std::uint64_t{0});
 }
 
-/// Of header and tables; the checksum itself counts as 0.
+/// Checksum of header and tables; the checksum field itself counts as 0.
 std::uint32_t checksum_of(std::span<const std::byte> packet, const Header& header) noexcept {
     constexpr std::byte zero[4] = {};
     std::uint32_t crc = crc32c(packet.first(checksum_offset));
@@ -48,7 +48,7 @@ std::uint32_t checksum_of(std::span<const std::byte> packet, const Header& heade
     return crc32c(packet.subspan(checksum_offset + sizeof zero, end - checksum_offset - sizeof zero), crc);
 }
 
-/// No overflow: at most 65535 fragments of 4 GiB, each rounded up to 4 kB.
+/// Cannot overflow: at most 65535 fragments of 4 GiB, each rounded up to 4 kB.
 template <typename Size>
 std::uint64_t sum_of(const std::byte* sizes, std::size_t n_fragments, std::size_t unit) noexcept {
     using Wide = std::conditional_t<sizeof(Size) == 2, std::uint32_t, std::uint64_t>;
@@ -58,7 +58,7 @@ std::uint64_t sum_of(const std::byte* sizes, std::size_t n_fragments, std::size_
     return sum;
 }
 
-/// Of the first fragments, with what pads them.
+/// Size of the first fragments, including their padding.
 std::uint64_t bytes_of_fragments(const std::byte* packet, const Header& header, std::size_t n_fragments) noexcept {
     const std::byte* sizes = packet + header_bytes;
     const std::size_t unit = std::size_t{1} << header.alignment_log2;
@@ -66,7 +66,7 @@ std::uint64_t bytes_of_fragments(const std::byte* packet, const Header& header, 
                                        : sum_of<std::uint16_t>(sizes, n_fragments, unit);
 }
 
-/// Where the first fragment begins.
+/// Offset of the first fragment.
 std::size_t fragments_offset(const Header& header) noexcept {
     return round_up(tables_end(header.n_fragments, header.flags), std::size_t{1} << header.alignment_log2);
 }

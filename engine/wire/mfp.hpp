@@ -22,8 +22,8 @@
 ///    10  u16 n_fragments, at least 1
 ///    12  u32 run_id
 ///   then u16 size[n_fragments], padded with 0 to 4 bytes (u32 size[n_fragments] with the flag long_fragments);
-///   u32 crc32c[n_fragments], one per fragment (all 0 with the flag without_checksums); then the fragments, the first
-///   and each one behind it at a multiple of the alignment.
+///   u32 crc32c[n_fragments], one per fragment (all 0 with the flag without_checksums); then the fragments, each at a
+///   multiple of the alignment.
 namespace anello::wire::mfp {
 
 inline constexpr std::uint32_t magic = 0x3150464d;  // "MFP1" as it stands on the wire
@@ -32,7 +32,7 @@ inline constexpr std::size_t header_bytes = 48;
 inline constexpr std::uint8_t max_alignment_log2 = 12;
 
 enum Flag : std::uint8_t {
-    without_checksums = 1,  ///< fragments have none; the header always has its own
+    without_checksums = 1,  ///< fragments have no checksum; the header always has one
     long_fragments = 2,     ///< sizes have 32 bits
     known_flags = 3,
 };
@@ -59,7 +59,7 @@ constexpr std::size_t round_up(std::size_t bytes, std::size_t unit) noexcept {
 constexpr std::size_t checksums_offset(std::size_t n_fragments, std::uint8_t flags = 0) noexcept {
     return header_bytes + ((flags & long_fragments) != 0 ? 4 * n_fragments : round_up(2 * n_fragments, 4));
 }
-/// Header and tables, without the padding before the first fragment.
+/// Size of header and tables, without the padding before the first fragment.
 constexpr std::size_t tables_end(std::size_t n_fragments, std::uint8_t flags = 0) noexcept {
     return checksums_offset(n_fragments, flags) + 4 * n_fragments;
 }
@@ -70,10 +70,10 @@ constexpr std::size_t max_packet_bytes(std::size_t n_fragments, std::size_t max_
     return round_up(tables_end(n_fragments, flags), unit) + n_fragments * round_up(max_fragment_bytes, unit);
 }
 
-/// A packet whose header, tables and length are right. What fragments hold is still to be verified.
+/// A packet whose header, tables and length are right. The fragments are not yet verified.
 struct PacketView {
     Header header;
-    std::span<const std::byte> bytes;  ///< all of the packet
+    std::span<const std::byte> bytes;  ///< the whole packet
 
     std::size_t size_of(std::size_t fragment) const noexcept {
         const std::byte* sizes = bytes.data() + header_bytes;
@@ -85,17 +85,18 @@ struct PacketView {
     }
 };
 
-/// What a packet says of itself, and that it is as long; not its checksum, which is also of the tables.
+/// Reads the header and checks everything in it, and the packet's length. It does not verify the checksum, which also
+/// covers the tables.
 Verdict parse_header(std::span<const std::byte> packet, Header& header) noexcept;
-/// Hot path: no allocation, no lock, no log, no throw. Reads header and tables, never fragments.
+/// Hot path: no allocation, no lock, no log, no throw. Reads the header and the tables, never the fragments.
 Verdict parse(std::span<const std::byte> packet, PacketView& view) noexcept;
 
-/// Walks the fragments of a packet that parse() found ok, from any of them on.
+/// Reads one fragment after another of a packet that parse() accepted, starting at any of them.
 class FragmentReader {
   public:
     explicit FragmentReader(const PacketView& view, std::size_t first = 0) noexcept;
     bool next(std::span<const std::byte>& fragment) noexcept;
-    /// Of the fragment that next() gave last: ok, or wrong_checksum. Fragments without a checksum are ok.
+    /// Verifies the fragment that next() returned last: ok or wrong_checksum. Fragments without a checksum are ok.
     Verdict verify() const noexcept;
 
   private:
@@ -104,18 +105,18 @@ class FragmentReader {
     std::span<const std::byte> fragment_;
 };
 
-/// Writes a packet in place, fragment by fragment. `packet` has room for max_packet_bytes() of what is added.
+/// Writes a packet in place, fragment by fragment. `packet` must have max_packet_bytes() bytes.
 class Writer {
   public:
     Writer(std::span<std::byte> packet, const Header& header) noexcept;
 
-    /// Where the next fragment is to be written; empty when all n_fragments are there, no room is left, or the size
-    /// needs the flag long_fragments.
+    /// Returns the space for the next fragment. It is empty if all n_fragments are written, no room is left, or the
+    /// size needs the flag long_fragments.
     std::span<std::byte> add(std::uint32_t size_bytes) noexcept;
-    /// Completes the packet: checksums of the data in the places that add() gave, unless flagged without; the
-    /// header, with length and checksum. Returns the packet's length; 0 when fragments are missing.
+    /// Completes the packet: computes the checksums of the fragments, unless flagged without, and writes the header.
+    /// Returns the packet's length, or 0 if fragments are missing.
     std::size_t finish() noexcept;
-    /// The same, with the time at which the packet was whole.
+    /// The same, with the time at which the packet was complete.
     std::size_t finish(std::int64_t ready_ns) noexcept {
         header_.ready_ns = ready_ns;
         return finish();
@@ -127,12 +128,12 @@ class Writer {
     std::size_t index_ = 0, end_;
 };
 
-/// A finished packet gets another header without being read again: for sources that prepare what they send.
+/// Gives a finished packet another header without reading its content again, for sources that prepare their packets.
 class Restamp {
   public:
-    /// `packet` was finished; all packets restamped by this one have as many fragments, and these flags.
+    /// `packet` must be finished. All packets restamped by this object must have this many fragments and these flags.
     explicit Restamp(std::uint16_t n_fragments, std::uint8_t flags = 0) noexcept;
-    /// The tables' part of the header's checksum, to be kept with the packet.
+    /// The tables' part of the header's checksum; the caller stores it with the packet.
     static std::uint32_t tables_checksum(std::span<const std::byte> packet) noexcept;
     // Hot path: no allocation, no lock, no log, no throw.
     void operator()(std::span<std::byte> packet, std::uint64_t first_event, std::int64_t ready_ns,

@@ -8,7 +8,7 @@
 #include "wire/verdict.hpp"
 
 /// MGP: Anello's multi-event packet, one board's part of many events in one datagram. Little-endian, packed.
-/// Specified byte by byte in docs/reference/mgp.md; hardware produces the same.
+/// docs/reference/mgp.md specifies every byte; hardware produces the same packets.
 ///
 ///   header, 32 bytes
 ///     0  u32 magic "MGP1"           16  u32 burst_id
@@ -57,7 +57,7 @@ struct Header {
     bool is_burst_marker() const noexcept { return (flags & (start_of_burst | end_of_burst)) != 0; }
 };
 
-/// What a source has sent since the start of the run; carried by burst markers.
+/// The source's totals since the start of the run, sent in burst markers.
 struct Totals {
     std::uint64_t n_packets = 0;  ///< data packets, without burst markers
     std::uint64_t n_events = 0;   ///< this board's fragments in them
@@ -66,36 +66,37 @@ struct Totals {
     bool operator==(const Totals&) const = default;
 };
 
-/// A datagram whose header, length and checksum are right. Events are still to be read, by EventReader.
+/// A datagram whose header, length and checksum are right. EventReader still has to check the events.
 struct PacketView {
     Header header;
     std::span<const std::byte> payload;  ///< events, or totals in a burst marker
 };
 
-/// Hot path: no allocation, no lock, no log, no throw. Checks everything but the events.
+/// Hot path: no allocation, no lock, no log, no throw. Checks everything except the events.
 Verdict parse(std::span<const std::byte> datagram, PacketView& packet) noexcept;
-/// Only for a burst marker that parse() found ok.
+/// Only for a burst marker that parse() accepted.
 Totals parse_totals(const PacketView& packet) noexcept;
 
 struct EventView {
     std::uint32_t timestamp_ticks;
     std::uint8_t fine_time;
     std::uint8_t n_hits;
-    std::span<const std::byte> hits;  ///< still packed
+    std::span<const std::byte> hits;  ///< packed
 };
 
-/// How many values beyond n_hits EventReader::unpack_... may write; what stands there then means nothing.
+/// How many values after n_hits EventReader::unpack_... may overwrite with undefined values.
 inline constexpr std::size_t unpack_slack = 8;
 
-/// Walks the events of a packet; next() is false at the end, and verdict() then says whether all was well.
+/// Reads one event after another of a packet. next() returns false at the end; verdict() then tells if all events were
+/// right.
 class EventReader {
   public:
     explicit EventReader(const PacketView& packet) noexcept;
     bool next(EventView& event) noexcept;
     Verdict verdict() const noexcept { return verdict_; }
 
-    /// Unpack the hits of the event that next() gave last, into columns with room for n_hits + unpack_slack values.
-    /// Faster than the functions below, which touch nothing but the hits.
+    /// Unpack the hits of the event that next() returned last, into columns with room for n_hits + unpack_slack values.
+    /// They are faster than the functions below, which write nothing beyond the hits.
     void unpack_channels(const EventView& event, std::uint16_t* channel) const noexcept;
     void unpack_timed_hits(const EventView& event, std::uint16_t* channel, std::int16_t* hit_time_fine) const noexcept;
 
@@ -118,26 +119,26 @@ void unpack_channels(std::span<const std::byte> hits, std::uint32_t n_hits, std:
 void unpack_timed_hits(std::span<const std::byte> hits, std::uint32_t n_hits, std::uint16_t* channel,
                        std::int16_t* hit_time_fine) noexcept;
 
-/// One hit as a board measures it. Times outside the format's +-1 tick are clamped by the writer.
+/// One hit as a board measures it. The writer clamps times outside the format's +-1 tick.
 struct Hit {
     std::uint16_t channel;
     std::int16_t time_fine;  ///< 1/256 tick from the event's time
 };
 
-/// Encodes one event without its place in a packet; returns the bytes written, 0 when `to` is too small.
-/// The first 5 bytes are timestamp and fine time: restamp() replaces them in an encoded copy.
+/// Encodes one event on its own. Returns the bytes written, or 0 if `to` is too small. The first 5 bytes are timestamp
+/// and fine time; restamp() replaces them in an encoded copy.
 std::size_t write_event(std::span<std::byte> to, std::uint32_t timestamp_ticks, std::uint8_t fine_time,
                         std::span<const Hit> hits, bool with_time) noexcept;
 void restamp(std::byte* encoded_event, std::uint32_t timestamp_ticks, std::uint8_t fine_time) noexcept;
 
-/// Writes the header in front of `payload_bytes` that already stand at datagram[header_bytes...]; sets length and,
-/// when flagged, the checksum. Returns the datagram's length.
+/// Writes the header in front of the `payload_bytes` that are already at datagram[header_bytes...], with length and, if
+/// flagged, the checksum. Returns the datagram's length.
 std::size_t seal(std::span<std::byte> datagram, Header header, std::size_t payload_bytes) noexcept;
-/// A whole burst marker (SOB or EOB by header.flags). Returns its length.
+/// Writes a whole burst marker (start or end by header.flags). Returns its length.
 std::size_t write_burst_marker(std::span<std::byte> datagram, Header header, const Totals& totals) noexcept;
 
-/// How long the datagram is that begins here, as its header says; 0: no such header. Hot path: no allocation, no lock,
-/// no log, no throw.
+/// Length of the datagram that begins here, according to its header; 0 if there is no such header. Hot path: no
+/// allocation, no lock, no log, no throw.
 std::size_t datagram_bytes(std::span<const std::byte> bytes) noexcept;
 
 }  // namespace anello::wire::mgp

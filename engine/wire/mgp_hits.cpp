@@ -13,7 +13,7 @@ constexpr std::uint32_t channel_mask = n_channels - 1;
 constexpr std::uint32_t hits_per_group = 8;  ///< 8 hits are 9 whole bytes
 constexpr std::size_t group_bytes = 9;
 
-/// The last 1 to 8 bytes of `bytes` as an integer, without touching a byte outside the span.
+/// Loads the last 1 to 8 bytes of `bytes` as an integer, without reading outside the span.
 std::uint64_t load_tail(std::span<const std::byte> bytes, std::size_t n_tail) noexcept {
     const std::byte* end = bytes.data() + bytes.size();
     if (bytes.size() >= 8) return load_le<std::uint64_t>(end - 8) >> (64 - 8 * n_tail);

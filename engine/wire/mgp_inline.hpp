@@ -10,9 +10,10 @@
 
 /// The inner loop of reception, part of mgp.hpp.
 ///
-/// PERF NOTE: numbers of hits are as good as random, so each branch on one costs a misprediction, about the price of
-/// unpacking 16 hits. Hence whole groups of 8 hits, read and written beyond the event where the packet and the columns
-/// allow it (wire_bench mgp_decode: 2 to 3 times the speed of the exact functions at 5 hits per event).
+/// PERF NOTE: numbers of hits are practically random, so each branch on one costs a misprediction, about as much as
+/// unpacking 16 hits. So the loop unpacks whole groups of 8 hits, and reads and writes beyond the event where the
+/// packet and the columns allow it (wire_bench mgp_decode: 2 to 3 times the speed of the exact functions at 5 hits per
+/// event).
 namespace anello::wire::mgp {
 
 namespace detail {
@@ -20,7 +21,7 @@ namespace detail {
 inline constexpr std::size_t group_hits = 8;
 inline constexpr std::size_t group_read_bytes = 16;  ///< a group is 9 or 16 bytes
 
-/// 8 channels from 9 bytes.
+/// Unpacks 8 channels from 9 bytes.
 inline void unpack_group(const std::byte* from, std::uint16_t* channel) noexcept {
 #ifdef __SSE2__
     // Hit i begins at bit i of byte i: pair each byte with its neighbour, shift each pair left so that its 9 bits are
@@ -36,7 +37,7 @@ inline void unpack_group(const std::byte* from, std::uint16_t* channel) noexcept
 #endif
 }
 
-/// 8 hits from 16 bytes.
+/// Unpacks 8 hits from 16 bytes.
 inline void unpack_timed_group(const std::byte* from, std::uint16_t* channel, std::int16_t* hit_time_fine) noexcept {
     static_assert(hit_time_fine_per_unit == 4);
     for (std::size_t i = 0; i < group_hits; ++i) {

@@ -6,7 +6,7 @@
 #include "wire/bytes.hpp"
 #include "wire/packet_format.hpp"
 
-/// What the entries of packet_formats() are written with, and those of the engine's own formats.
+/// Helpers for the entries of packet_formats(), and the entries of the engine's own formats.
 namespace anello::wire::contents {
 
 inline void add_row(Table& table, std::initializer_list<std::uint64_t> values) {
@@ -14,12 +14,12 @@ inline void add_row(Table& table, std::initializer_list<std::uint64_t> values) {
     for (const std::uint64_t value : values) (column++)->values.push_back(value);
 }
 
-/// Signed values travel as their bits.
+/// Signed values are stored as their two's complement.
 constexpr std::uint64_t bits(std::int64_t value) noexcept {
     return static_cast<std::uint64_t>(value);
 }
 
-/// A header stands in the datagram, whatever else is wrong with it.
+/// True if the datagram contains a header, even if it is wrong otherwise.
 constexpr bool has_header(Verdict verdict) noexcept {
     return verdict != Verdict::too_short && verdict != Verdict::wrong_magic && verdict != Verdict::wrong_version;
 }

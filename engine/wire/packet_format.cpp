@@ -78,7 +78,7 @@ std::size_t any_datagram_bytes(std::span<const std::byte> bytes) noexcept {
     for (const PacketFormat& format : formats)
         if (format.has_magic != nullptr && format.has_magic(bytes))
             return format.length_of == nullptr ? 0 : format.length_of(bytes);
-    // Formats without a magic number say it in the same place, or not at all.
+    // Formats without a magic number have their length in the same place, or nowhere.
     for (const PacketFormat& format : formats)
         if (format.has_magic == nullptr && format.length_of != nullptr) return format.length_of(bytes);
     return 0;

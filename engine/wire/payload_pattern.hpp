@@ -6,7 +6,7 @@
 #include <span>
 
 /// Payload that a receiver can verify from the header alone (docs/reference/mfp.md, "The pattern"): 64-bit words,
-/// little-endian, word i being start + i * step modulo 2^64. The last word may be cut.
+/// little-endian. Word i is start + i * step modulo 2^64; the last word may be cut.
 namespace anello::wire {
 
 inline constexpr std::uint64_t pattern_step = 0x9e3779b97f4a7c15;

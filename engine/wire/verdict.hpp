@@ -8,7 +8,7 @@
 
 namespace anello::wire {
 
-/// What a parser says of one datagram. Every value but `ok` means that nothing of the datagram was used.
+/// A parser's result for one datagram. With any value but `ok`, nothing of the datagram is used.
 enum class Verdict : std::uint8_t {
     ok,
     too_short,           ///< shorter than the header of its format
@@ -23,7 +23,7 @@ enum class Verdict : std::uint8_t {
     wrong_event_number,  ///< event number breaks the sequence inside the packet
     wrong_hit,           ///< channel, type or frame that cannot be on this board
     too_many_hits,       ///< more hits in one event than the format or configuration allows
-    clock_not_valid,     ///< the board says that its clock is not: its times mean nothing
+    clock_not_valid,     ///< the board reports an invalid clock, so its times have no meaning
     count
 };
 

@@ -56,13 +56,13 @@ std::uint32_t checksum_of(std::span<const std::byte> datagram) noexcept {
     return crc32c(datagram.subspan(checksum_offset + sizeof zero), crc);
 }
 
-/// Of one gain, selected: a bit for pixels that are there.
+/// A fragment with selected gains has one gain, and a bit of low_gain() only for pixels that exist.
 bool has_right_gains(const Header& header) noexcept {
     return header.n_gains == 1 && header.n_samples > 0 && header.n_pixels <= most_selected_pixels &&
            header.low_gain() >> header.n_pixels == 0;
 }
 
-/// Markers carry numbers that nothing else confirms, so they are never without a checksum.
+/// A marker must have a checksum, because nothing else confirms its numbers.
 bool has_right_flags(const Header& header) noexcept {
     constexpr std::uint8_t both_ends = start_of_run | end_of_run;
     if ((header.flags & ~known_flags) != 0 || (header.trigger_tag & ~known_tags) != 0) return false;
@@ -81,7 +81,7 @@ bool has_right_length(const Header& header, std::size_t datagram_bytes) noexcept
     return header.n_samples == 0 || waveforms == header.payload_bytes;
 }
 
-/// Bits above those of a cell's number are reserved.
+/// The bits above a cell's number are reserved.
 bool are_right(const FirstCells& cells) noexcept {
     std::uint32_t bits = 0;
     for (const std::uint16_t cell : cells) bits |= cell;

@@ -22,7 +22,7 @@ Table totals_of(Bytes datagram) {
     return table;
 }
 
-/// [gain][pixel][sample], one below the other.
+/// Samples in the order [gain][pixel][sample], one per row.
 Table samples_of(Bytes payload) {
     Table table{"samples", {{"sample", "ADC counts"}}};
     for (std::size_t at = 0; at + 1 < payload.size(); at += 2)
@@ -89,7 +89,7 @@ Verdict check_camera_group(Bytes group, Summary& summary) noexcept {
     if (verdict != Verdict::ok) return verdict;
     summary = {.has_sequence = true,
                .sequence = view.header.event_number,
-               .n_numbers = 0,  // of events that were built and kept
+               .n_numbers = 0,  // groups are of built and kept events, so gaps have no meaning
                .source_id = view.header.first_board,
                .n_items = view.header.n_present};
     return verdict;

@@ -28,7 +28,7 @@ bool has_reserved(const std::byte* at) noexcept {
            load_le<std::uint64_t>(at + reserved_offset + 8) != 0;
 }
 
-/// Bits behind the last board's are 0, and the others are as many as announced.
+/// Bits after the last board's must be 0, and as many others must be 1 as the header announces.
 bool has_right_bits(const GroupView& view) noexcept {
     const std::size_t n_boards = view.header.n_boards;
     const std::span<const std::byte> bits = view.bytes.subspan(header_bytes, slots_offset(n_boards) - header_bytes);

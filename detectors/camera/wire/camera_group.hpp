@@ -8,8 +8,8 @@
 #include "wire/bytes.hpp"
 #include "wire/verdict.hpp"
 
-/// Camera group: one event's fragments of a group of boards, as they stand in event memory. What a readout unit sends
-/// of an event to a builder on another node. Little-endian. Specified byte by byte in docs/reference/camera-group.md.
+/// Camera group: one event's fragments of a group of boards, as they lie in event memory. A readout unit sends it to a
+/// builder on another node. Little-endian. docs/reference/camera-group.md specifies every byte.
 ///
 ///   header, 64 bytes
 ///     0  u32 magic "CGR1"          16  u32 run_id
@@ -49,13 +49,13 @@ constexpr std::size_t group_bytes(std::size_t n_boards, std::size_t slot_bytes) 
     return slots_offset(n_boards) + n_boards * slot_bytes;
 }
 
-/// A group whose header, bits and length are right. What slots hold is still to be looked at.
+/// A group whose header, bits and length are right. The content of the slots is not checked yet.
 struct GroupView {
     Header header;
-    std::span<const std::byte> bytes;  ///< all of it
+    std::span<const std::byte> bytes;  ///< the whole group
 
     const std::byte* slots() const noexcept { return bytes.data() + slots_offset(header.n_boards); }
-    /// `index` counts from the group's first board.
+    /// `index` is relative to the group's first board.
     bool has(std::size_t index) const noexcept {
         return (std::to_integer<unsigned>(bytes[header_bytes + index / 8]) >> (index % 8) & 1U) != 0;
     }
@@ -64,11 +64,11 @@ struct GroupView {
     }
 };
 
-/// Hot path, all: no allocation, no lock, no log, no throw.
+/// All are hot path: no allocation, no lock, no log, no throw.
 Verdict parse(std::span<const std::byte> group, GroupView& view) noexcept;
-/// Header, and all boards absent. `group` has at least slots_offset() bytes.
+/// Writes the header and marks all boards absent. `group` must have slots_offset() bytes or more.
 void write_header(std::span<std::byte> group, const Header& header) noexcept;
-/// After write_header(), for each of the header's n_present.
+/// Call it after write_header(), once for each of the header's n_present boards.
 inline void set_present(std::span<std::byte> group, std::size_t index) noexcept {
     group[header_bytes + index / 8] |= std::byte{1} << (index % 8);
 }

@@ -5,7 +5,7 @@
 
 namespace anello::camera {
 
-/// A camera's: fragments of boards, and groups of them, for wire::add_packet_formats().
+/// The formats of a camera (fragments of boards, and groups of them), for wire::add_packet_formats().
 std::span<const wire::PacketFormat> packet_formats() noexcept;
 
 }  // namespace anello::camera

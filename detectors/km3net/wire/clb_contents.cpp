@@ -7,7 +7,7 @@ namespace anello::wire::contents {
 
 namespace {
 
-/// Slices of 100 ms since 1970, whose numbers fit, and wrap.
+/// The number of a slice of 100 ms, counted from 1970; it wraps at 32 bits.
 std::uint32_t slice_of(const clb::Header& header) noexcept {
     constexpr std::uint32_t per_s = 10, slice_16ns = 6'250'000;
     return header.utc_s * per_s + header.utc_16ns / slice_16ns;

@@ -6,9 +6,9 @@
 namespace anello::wire::daq {
 namespace {
 
-constexpr std::uint32_t clock_state = 1U << 31;  // some programs put it into the seconds
+constexpr std::uint32_t clock_state = 1U << 31;  // some programs set it in the seconds
 constexpr std::size_t status_bytes = 24, origin_bytes = 20;
-constexpr std::size_t count_bytes = 4, event_head_bytes = 20;  // of what follows a header
+constexpr std::size_t count_bytes = 4, event_head_bytes = 20;  // the parts after a header
 constexpr std::size_t rate_frame_bytes = status_bytes + n_channels;
 
 std::uint32_t word(std::span<const std::byte> bytes, std::size_t at) noexcept {
@@ -34,7 +34,7 @@ bool are_channels_right(std::span<const std::byte> items, std::size_t item_bytes
     return is_right;
 }
 
-/// Takes n items from the front of `rest`; false: it has not as many.
+/// Takes n items from the front of `rest`; returns false if it has fewer.
 bool try_take(std::span<const std::byte>& rest, std::size_t n, std::size_t item_bytes,
               std::span<const std::byte>& items) noexcept {
     if (n > rest.size() / item_bytes) return false;

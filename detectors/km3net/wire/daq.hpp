@@ -8,11 +8,11 @@
 
 #include "wire/verdict.hpp"
 
-/// Messages of KM3NeT's data filters and of those that read them: docs/reference/km3net-messages.md. Little-endian but
+/// Messages between KM3NeT's data filters and their readers: docs/reference/km3net-messages.md. Little-endian except
 /// for the times of hits. Hot path: no allocation, no lock, no log, no throw.
 namespace anello::wire::daq {
 
-/// Slices are 1001 to 1005: of rejected frames, of all hits (L0), of L1, L2 and supernova coincidences.
+/// Slices are 1001 to 1005: rejected frames, all hits (L0), and L1, L2 and supernova coincidences.
 enum class Type : std::uint32_t {
     frame = 101,
     first_slice = 1001,
@@ -28,11 +28,11 @@ inline constexpr std::size_t frame_header_bytes = 56;
 inline constexpr std::size_t hit_bytes = 6;
 inline constexpr std::size_t n_channels = 31;
 
-/// Which 100 ms of which run: in each message, and again in each frame.
+/// The run and its 100 ms slice; stands in each message and again in each frame.
 struct Origin {
     std::uint32_t detector = 0, run = 0;
-    std::uint32_t frame_index = 0;       ///< slices since the run began
-    std::uint32_t utc_s = 0, ticks = 0;  ///< the slice begins, and units of 16 ns
+    std::uint32_t frame_index = 0;       ///< slices since the start of the run
+    std::uint32_t utc_s = 0, ticks = 0;  ///< start of the slice, ticks of 16 ns
     bool operator==(const Origin&) const = default;
 };
 
@@ -43,10 +43,10 @@ struct Header {
     Origin origin;
 };
 
-/// What a data queue says of a DOM's datagrams of a slice, and the board of itself.
+/// A data queue's report of a DOM's datagrams of a slice, and the board's report of itself.
 struct Status {
     std::uint32_t dom_id = 0;
-    std::uint16_t n_received = 0, largest_sequence = 0;  ///< 0xffff: it knows of none
+    std::uint16_t n_received = 0, largest_sequence = 0;  ///< 0xffff: not known
     std::array<std::uint32_t, 4> board{};
 };
 
@@ -59,30 +59,31 @@ struct RateFrame {
     std::span<const std::byte> rates;  ///< u8, one for each channel
 };
 
-/// The version that messages of this type have; frames have none, others are not known: 0.
+/// The version of messages of this type; 0 for frames, which have none, and for unknown types.
 std::uint16_t version_of(Type type) noexcept;
 constexpr bool is_slice(Type type) noexcept {
     return type >= Type::first_slice && type <= Type::last_slice;
 }
-/// How long the message is that begins here; 0: it is none of a type and version that are known.
+/// Length of the message that begins here; 0 if its type or version is not known.
 std::size_t message_bytes(std::span<const std::byte> bytes) noexcept;
 
-/// A message in which all frames and lists have the lengths that they say, and no hit a channel that there is not.
+/// A message whose frames and lists have the lengths that they announce, and whose hits are on existing channels.
 struct MessageView {
     Header header;
-    std::span<const std::byte> bytes;  ///< whole
+    std::span<const std::byte> bytes;  ///< the whole message
     std::uint32_t n_frames = 0;        ///< slice, summary
 
-    // Of an event
+    // members of an event
     std::uint64_t number = 0, mask = 0;
     std::uint32_t n_overlays = 0;
-    std::span<const std::byte> triggered = {}, snapshot = {};  ///< 18 and 10 bytes each, i32 dom_id and a hit first
+    std::span<const std::byte> triggered = {},
+                               snapshot = {};  ///< 18 and 10 bytes each, which begin with i32 dom_id and a hit
 };
 inline constexpr std::size_t triggered_bytes = 18, snapshot_bytes = 10;
 
 Verdict parse(std::span<const std::byte> message, MessageView& view) noexcept;
 
-/// Walks the frames of a slice or summary that parse() found ok.
+/// Reads one frame after another of a slice or summary that parse() accepted.
 class FrameReader {
   public:
     explicit FrameReader(const MessageView& view) noexcept;

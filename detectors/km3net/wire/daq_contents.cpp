@@ -11,7 +11,7 @@ namespace {
 
 constexpr std::uint64_t tick_ns = 16, ns_per_s = 1'000'000'000;
 
-/// As one byte of a summary slice says it.
+/// The rate as coded in one byte of a summary slice.
 std::uint64_t rate_hz(std::byte rate) noexcept {
     constexpr double least_hz = 2000, most_hz = 2e6, n_steps = 255;
     const auto step = static_cast<double>(rate);

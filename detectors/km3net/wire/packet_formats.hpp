@@ -5,7 +5,7 @@
 
 namespace anello::km3net {
 
-/// KM3NeT's: the boards' hits, and messages, for wire::add_packet_formats().
+/// The formats of KM3NeT (the boards' hits, and messages), for wire::add_packet_formats().
 std::span<const wire::PacketFormat> packet_formats() noexcept;
 
 }  // namespace anello::km3net

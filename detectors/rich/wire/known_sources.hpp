@@ -6,7 +6,7 @@
 
 namespace anello::wire {
 
-/// Which NA62 sources a stream expects: for each source id (the detector) its number of sub-sources (the boards),
+/// The NA62 sources that a stream expects: for each source id (the detector) its number of sub-sources (the boards),
 /// which count from 0. NA62's farm configures the same as "0x1C:5". Filled at set-up, read on the data path.
 class KnownSources {
   public:

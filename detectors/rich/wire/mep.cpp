@@ -104,7 +104,7 @@ std::size_t PacketWriter::finish() noexcept {
 }
 
 std::size_t datagram_bytes(std::span<const std::byte> bytes) noexcept {
-    constexpr std::size_t length_at = 4;  // mtp says it in the same place
+    constexpr std::size_t length_at = 4;  // mtp has the length in the same place
     return bytes.size() < header_bytes ? 0 : load_le<std::uint16_t>(bytes.data() + length_at);
 }
 

@@ -27,7 +27,7 @@ struct Header {
     std::uint8_t sub_source_id = 0;
 };
 
-/// A datagram that passed every check of NA62's farm, its fragments included.
+/// A datagram that passed every check of NA62's farm, including those of its fragments.
 struct PacketView {
     Header header;
     std::span<const std::byte> payload;  ///< the fragments
@@ -36,15 +36,15 @@ struct PacketView {
 struct FragmentView {
     std::uint32_t event_number;
     std::uint32_t timestamp_ticks;
-    bool last_of_burst;  ///< this event is the end of burst
+    bool last_of_burst;  ///< this event is the last of its burst
     std::span<const std::byte> payload;
 };
 
-/// Checks length, source, each fragment's bounds, the low byte of each event number, and that the fragments end where
-/// the packet ends.
+/// Checks length, source, each fragment's bounds, the low byte of each event number, and that the fragments end with
+/// the packet.
 Verdict parse(std::span<const std::byte> datagram, const KnownSources& known, PacketView& packet) noexcept;
 
-/// Walks the fragments of a packet that parse() found ok.
+/// Reads one fragment after another of a packet that parse() accepted.
 class FragmentReader {
   public:
     explicit FragmentReader(const PacketView& packet) noexcept
@@ -57,14 +57,14 @@ class FragmentReader {
     std::uint32_t number_;
 };
 
-/// Builds one packet in `datagram`. For each event either add() a payload, or write it into room() and close() it.
+/// Writes one packet into `datagram`. For each event either add() a payload, or write it into room() and close() it.
 class PacketWriter {
   public:
     explicit PacketWriter(std::span<std::byte> datagram, std::uint8_t source_id, std::uint8_t sub_source_id,
                           std::uint32_t first_event_number) noexcept;
 
-    std::span<std::byte> room() const noexcept;  ///< where the next payload goes; empty when the packet is full
-    /// False when the packet has no place for it; the packet is then unchanged.
+    std::span<std::byte> room() const noexcept;  ///< space for the next payload; empty when the packet is full
+    /// Returns false if the packet has no room for it, and leaves the packet unchanged.
     bool close(std::size_t payload_bytes, std::uint32_t timestamp_ticks, bool last_of_burst = false) noexcept;
     bool add(std::span<const std::byte> payload, std::uint32_t timestamp_ticks, bool last_of_burst = false) noexcept;
     std::uint32_t n_fragments() const noexcept { return n_fragments_; }
@@ -79,8 +79,8 @@ class PacketWriter {
     std::uint8_t source_id_, sub_source_id_;
 };
 
-/// How long the datagram is that begins here, as its header says; 0: no such header. Hot path: no allocation, no lock,
-/// no log, no throw.
+/// Length of the datagram that begins here, according to its header; 0 if there is no such header. Hot path: no
+/// allocation, no lock, no log, no throw.
 std::size_t datagram_bytes(std::span<const std::byte> bytes) noexcept;
 
 }  // namespace anello::wire::mep

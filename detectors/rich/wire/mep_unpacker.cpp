@@ -12,7 +12,7 @@ namespace {
 namespace mep = wire::mep;
 namespace tel62 = wire::tel62;
 
-/// Of a hit from its event; both count 40 bits and wrap together.
+/// The time of a hit relative to its event; both count 40 bits and wrap together.
 std::int16_t relative_time(std::uint64_t hit_fine, std::uint32_t timestamp_ticks) noexcept {
     const std::uint64_t difference = hit_fine - (std::uint64_t{timestamp_ticks} << 8);
     const auto step = static_cast<std::int64_t>(difference << 24) >> 24;

@@ -10,7 +10,7 @@
 #include "wire/verdict.hpp"
 
 /// NA62's level-0 primitive packet in its 32-bit format: docs/reference/mtp.md. A source sends one packet for each
-/// frame of 256 ticks (6.4 us), also when it has no primitive in it.
+/// frame of 256 ticks (6.4 us), even without primitives.
 /// Hot path: no allocation, no lock, no log, no throw.
 namespace anello::wire::mtp {
 
@@ -21,7 +21,7 @@ inline constexpr std::size_t max_packet_bytes = 1472;
 inline constexpr std::size_t full_packet_bytes = header_bytes + max_primitives * word_bytes;
 inline constexpr std::uint32_t frame_ticks = 256;
 inline constexpr std::uint16_t calibration_bit = 0x8000;
-/// Ids below have a zero high byte, which on the wire marks a timestamp word.
+/// Smaller ids have a high byte of 0, which marks a timestamp word.
 inline constexpr std::uint16_t smallest_primitive_id = 0x100;
 
 struct Primitive {
@@ -39,21 +39,21 @@ struct Header {
     std::uint16_t length_bytes = 0;
 };
 
-/// A datagram that passed every check, its primitives included.
+/// A datagram that passed every check, including those of its primitives.
 struct PacketView {
     Header header;
     std::span<const std::byte> words;
 };
 
-/// wrong_event_count: primitives differ from the number announced. wrong_event_number: a timestamp word that leaves
-/// the frame, or primitives not in time order.
+/// wrong_event_count: the number of primitives differs from the header's. wrong_event_number: a timestamp word outside
+/// the frame, or primitives out of time order.
 Verdict parse(std::span<const std::byte> datagram, const KnownSources& known, PacketView& packet) noexcept;
 
 constexpr bool is_timestamp(std::uint32_t word) noexcept {
     return word >> 24 == 0;
 }
 
-/// Walks the primitives of a packet that parse() found ok.
+/// Reads one primitive after another of a packet that parse() accepted.
 class PrimitiveReader {
   public:
     explicit PrimitiveReader(const PacketView& packet) noexcept
@@ -61,7 +61,7 @@ class PrimitiveReader {
     bool next(Primitive& primitive) noexcept {
         for (; !rest_.empty(); rest_ = rest_.subspan(word_bytes)) {
             const auto word = load_le<std::uint32_t>(rest_.data());
-            if (is_timestamp(word)) continue;  // repeats the frame, parse() saw to that
+            if (is_timestamp(word)) continue;  // it repeats the frame, as parse() has checked
             primitive = {static_cast<std::uint16_t>(word >> 16), static_cast<std::uint8_t>(word),
                          first_tick_ + ((word >> 8) & 0xff)};
             rest_ = rest_.subspan(word_bytes);
@@ -77,22 +77,23 @@ class PrimitiveReader {
 
 enum class AddResult : std::uint8_t {
     ok,
-    full,          ///< the packet holds 255 primitives: the caller counts this one as lost
+    full,          ///< the packet holds 255 primitives: the caller must count this one as lost
     wrong_frame,   ///< its timestamp is not in this packet's frame
-    out_of_order,  ///< earlier than the primitive before
+    out_of_order,  ///< earlier than the previous primitive
     wrong_id,      ///< an id below smallest_primitive_id cannot be sent
 };
 
 /// Builds the packet of one frame; begin() again for the next.
 class PacketWriter {
   public:
-    /// `datagram` holds at least full_packet_bytes and outlives the writer.
+    /// `datagram` must hold full_packet_bytes and outlive the writer.
     PacketWriter(std::span<std::byte> datagram, std::uint8_t source_id, std::uint8_t sub_source_id) noexcept;
 
     void begin(std::uint32_t frame) noexcept;
     AddResult add(const Primitive& primitive) noexcept;
-    /// Writes the header; returns the datagram's length: 8 bytes when there was no primitive. With fill_words the words
-    /// become a multiple of it (at least one, at most 255 words) by timestamp words that repeat the frame.
+    /// Writes the header and returns the datagram's length, 8 bytes without primitives. With fill_words the writer adds
+    /// timestamp words that repeat the frame until the number of words is a multiple of it (at least one, at most 255
+    /// words).
     std::size_t finish(std::uint32_t fill_words = 0) noexcept;
     std::uint32_t frame() const noexcept { return frame_; }
     std::uint32_t n_primitives() const noexcept { return n_primitives_; }

@@ -12,9 +12,9 @@ namespace anello::wire::contents {
 namespace {
 
 constexpr std::uint16_t all_sub_sources = 256;
-constexpr std::uint32_t n_rich_tdc_boards = 4;  // sub-source 4 is the supercells' board, whose payload is another
+constexpr std::uint32_t n_rich_tdc_boards = 4;  // sub-source 4 is the supercells' board, with another payload
 
-/// Who listens to nobody in particular knows all sources.
+/// All sources, for programs that do not expect particular ones.
 const KnownSources& every_source() noexcept {
     static const KnownSources known = [] {
         KnownSources all;
@@ -29,7 +29,7 @@ void add_tel62_hits(std::span<const tel62::Hit> hits, std::uint64_t event, Table
         add_row(table, {event, hit.readout_channel, hit.time_fine, static_cast<std::uint64_t>(hit.edge)});
 }
 
-/// Of one fragment: its verdict, its hits into `hits`, its row into `events`.
+/// Reads one fragment: returns its verdict, appends its hits to `hits` and its row to `events`.
 Verdict read_fragment(const mep::Header& header, const mep::FragmentView& fragment, std::vector<tel62::Hit>& room,
                       Table& events, Table& hits) {
     const bool has_tel62 = header.source_id == mep::rich_source_id && header.sub_source_id < n_rich_tdc_boards;

@@ -5,7 +5,7 @@
 
 namespace anello::rich {
 
-/// NA62's: multi-event packets, primitives, frames of the RICH, for wire::add_packet_formats().
+/// The formats of NA62 (multi-event packets, primitives, frames of the RICH), for wire::add_packet_formats().
 std::span<const wire::PacketFormat> packet_formats() noexcept;
 
 }  // namespace anello::rich

@@ -9,8 +9,8 @@ namespace {
 /// Readout channels of the PMTs of a supercell, counted down from the supercell's highest.
 constexpr std::array<std::uint8_t, n_pmts_per_supercell> channel_step{0, 4, 5, 1, 6, 2, 3, 7};
 
-/// Order in which the supercells of each half are cabled: highest readout channel = 8 * entry + 7, disk 0 (disk 1 the
-/// same, 1024 higher). No rule was found behind it.
+/// Order in which the supercells of each half are cabled: highest readout channel = 8 * entry + 7 on disk 0, and 1024
+/// higher on disk 1. No rule is known.
 constexpr std::array<std::array<std::uint8_t, n_supercells_per_half>, 2> cable_order{{
     {60, 59, 55, 51, 47, 39, 35, 27, 23, 15, 11, 7,  57, 58, 54, 50, 43, 38, 31, 26, 19,
      14, 6,  3,  56, 53, 46, 42, 37, 30, 25, 18, 13, 5,  2,  52, 49, 45, 41, 34, 29, 22,

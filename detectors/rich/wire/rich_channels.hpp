@@ -3,7 +3,7 @@
 
 #include <cstdint>
 
-/// How the packets of the NA62 RICH number its 1952 PMTs:
+/// Numbering of the 1952 PMTs in packets of the NA62 RICH:
 /// pmt = (disk * 2 + half) * 488 + supercell * 8 + position, disk 0 Jura and 1 Saleve, half 0 and 1 ("updown").
 namespace anello::wire::rich {
 
@@ -17,13 +17,13 @@ inline constexpr std::uint32_t n_pmts = n_boards * n_pmts_per_board;  // 1952
 constexpr std::uint32_t board_of(std::uint32_t pmt) noexcept {
     return pmt / n_pmts_per_board;
 }
-/// The channel of mgp packets: the PMT's place on its board, 0..487.
+/// The channel in MGP packets: the PMT's position on its board, 0..487.
 constexpr std::uint32_t channel_of(std::uint32_t pmt) noexcept {
     return pmt % n_pmts_per_board;
 }
 /// The TEL62 readout channel: board * 512 + TDC * 32 + TDC channel, 0..2047 (facts: NA62 trigger configuration).
 std::uint32_t readout_channel_of(std::uint32_t pmt) noexcept;
-/// The PMT behind a TEL62 readout channel, or -1 where there is none.
+/// The PMT of a TEL62 readout channel, or -1 if there is none.
 std::int32_t pmt_of_readout_channel(std::uint32_t readout_channel) noexcept;
 
 }  // namespace anello::wire::rich

@@ -12,7 +12,7 @@ constexpr std::size_t word_bytes = 4;
 constexpr std::uint32_t error_block_follows = 1;
 constexpr std::uint32_t fpga_header_mark = 0xff;  ///< stands in an FPGA header where an error block counts errors
 
-/// The words of one payload and how far they are read.
+/// The words of one payload, and the current position.
 struct Words {
     const std::byte* at;
     std::size_t n_left;
@@ -32,10 +32,11 @@ struct Words {
 struct HitSink {
     std::span<Hit> hits;
     std::uint32_t n_hits;
-    std::uint32_t unwanted_bit;  ///< of the edge: 1 leaves trailing ones (type 5) out, 0 none
+    std::uint32_t unwanted_bit;  ///< bit of the type: 1 skips trailing edges (type 5), 0 none
 };
 
-/// A frame carries 16 bits of its time; the rest comes from the event, which may lie across a 16-bit border.
+/// Completes the 16 bits of time in a frame from the event's time; event and frame may be on two sides of a 16-bit
+/// border.
 std::uint32_t full_frame_ticks(std::uint32_t frame16, std::uint32_t event_ticks) noexcept {
     const std::uint32_t ticks = frame16 | (event_ticks & 0xffff0000);
     const std::uint32_t event_nibble = event_ticks & 0xf000, frame_nibble = frame16 & 0xf000;
@@ -44,7 +45,7 @@ std::uint32_t full_frame_ticks(std::uint32_t frame16, std::uint32_t event_ticks)
     return ticks;
 }
 
-/// `words` holds the whole frame: a header and hits.
+/// `words` must hold the whole frame: a header and hits.
 Verdict decode_frame(const Words& words, std::size_t n_words, std::uint32_t event_ticks, std::uint32_t first_channel,
                      HitSink& sink) noexcept {
     const std::uint32_t frame_ticks = full_frame_ticks(words.peek() & 0xffff, event_ticks);
@@ -54,13 +55,13 @@ Verdict decode_frame(const Words& words, std::size_t n_words, std::uint32_t even
         const std::uint32_t word = words.peek(i);
         const std::uint32_t type = word >> 28;
         if (type - 4 > 1) return Verdict::wrong_hit;
-        // PERF NOTE: edges alternate unpredictably, so each is written and only the count depends on its type.
+        // PERF NOTE: edges alternate unpredictably, so each hit is written and only the count depends on its type.
         const std::uint32_t wanted = (type & sink.unwanted_bit) ^ 1;
         if (n_hits == sink.hits.size()) {
             if (wanted != 0) return Verdict::too_many_hits;
             continue;
         }
-        // TDC within the FPGA (bits 24-25) and channel (bits 19-23) are neighbours: together 0 to 127.
+        // The TDC within the FPGA (bits 24-25) and its channel (bits 19-23) are adjacent: together 0 to 127.
         const std::uint32_t channel = first_channel + ((word >> 19) & 0x7f);
         sink.hits[n_hits] = {base_fine + (word & 0x7ffff), static_cast<std::uint16_t>(channel),
                              static_cast<Edge>(type)};
@@ -70,8 +71,8 @@ Verdict decode_frame(const Words& words, std::size_t n_words, std::uint32_t even
     return Verdict::ok;
 }
 
-/// The flag is believed only where a block can be: NA62's boards also set it with nothing behind it, which shows in the
-/// end of the payload or in the next FPGA's header standing there.
+/// Trusts the flag only where an error block is possible, because NA62's boards also set it without a block; then the
+/// payload ends or the next FPGA's header follows.
 Verdict skip_error_block(Words& words, Decoded& decoded) noexcept {
     if (words.n_left == 0 || ((words.peek() >> 8) & 0xff) == fpga_header_mark) return Verdict::ok;
     const std::size_t n_words = words.peek() >> 16;
@@ -115,7 +116,7 @@ Verdict decode(std::span<const std::byte> payload, std::uint8_t board, std::uint
     if (fpga_flags == 0 || fpga_flags >= (1U << n_fpgas)) return Verdict::wrong_flags;
     HitSink sink{hits, 0, edges == Edges::leading_only ? 1U : 0U};
     std::uint32_t fpgas_seen = 0;
-    // The farm reads the highest flag as the number of FPGAs, so that 0b1111 and 0b1000 both announce four.
+    // Like NA62's farm, takes the highest flag as the number of FPGAs, so 0b1111 and 0b1000 both mean four.
     for (std::uint32_t i = 0, n = static_cast<std::uint32_t>(std::bit_width(fpga_flags)); i < n; ++i) {
         const Verdict verdict = decode_fpga(words, timestamp_ticks, board, fpgas_seen, sink, decoded);
         if (verdict != Verdict::ok) return verdict;

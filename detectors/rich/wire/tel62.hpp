@@ -7,7 +7,7 @@
 
 #include "wire/verdict.hpp"
 
-/// What a TEL62 board with TDCs (NA62's RICH) puts into a fragment of an MEP: docs/reference/mep.md.
+/// The payload of a TEL62 board with TDCs (NA62's RICH) in a fragment of an MEP: docs/reference/mep.md.
 namespace anello::wire::tel62 {
 
 inline constexpr std::uint32_t n_fpgas = 4;
@@ -35,8 +35,8 @@ struct Decoded {
 };
 
 /// Hot path: no allocation, no lock, no log, no throw.
-/// `board` is the sub-source of the packet, which the payload repeats; `timestamp_ticks` that of the fragment.
-/// too_many_hits when `hits` is too small. On any verdict but ok, what stands in `hits` is not to be used.
+/// `board` is the sub-source of the packet, which the payload repeats; `timestamp_ticks` is that of the fragment.
+/// too_many_hits means that `hits` is too small. The content of `hits` is valid only with the verdict ok.
 Verdict decode(std::span<const std::byte> payload, std::uint8_t board, std::uint32_t timestamp_ticks, Edges edges,
                std::span<Hit> hits, Decoded& decoded) noexcept;
 
@@ -46,9 +46,9 @@ struct BoardHeader {
     std::uint8_t format = 0;
 };
 
-/// Encodes one event as a board does: four FPGAs, their frames in time order, empty ones left out. Sorts `hits` (by
-/// FPGA, then time). Hits must be of this board and within 0x1000 ticks of the event for the frame times to be
-/// unambiguous. Returns the bytes written, 0 when `to` is too small or a frame count does not fit its byte.
+/// Encodes one event like a board: four FPGAs, their frames in order of time, without empty frames. Sorts `hits` by
+/// FPGA and time. Hits must be of this board and within 0x1000 ticks of the event, so that frame times are unambiguous.
+/// Returns the bytes written, or 0 if `to` is too small or a frame count does not fit its byte.
 std::size_t encode(std::span<std::byte> to, const BoardHeader& header, std::span<Hit> hits) noexcept;
 
 }  // namespace anello::wire::tel62

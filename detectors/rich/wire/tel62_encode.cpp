@@ -19,7 +19,7 @@ std::uint64_t ticks_of(const Hit& hit) noexcept {
     return hit.time_fine >> 8;
 }
 
-/// Bounded output in words; after an overflow it only remembers that there was one.
+/// Writes words up to a limit; after an overflow it only records that there was one.
 class WordSink {
   public:
     explicit WordSink(std::span<std::byte> to) noexcept : to_(to) {}
@@ -44,7 +44,7 @@ std::uint32_t hit_word(const Hit& hit) noexcept {
            (static_cast<std::uint32_t>(hit.edge) << 28);
 }
 
-/// Takes the hits of the first frame off `hits`.
+/// Moves the hits of the first frame from `hits` into the sink.
 void put_frame(WordSink& sink, std::span<const Hit>& hits, std::uint32_t fpga) noexcept {
     const std::uint64_t ticks = ticks_of(hits.front());
     const std::size_t header = sink.put(0);

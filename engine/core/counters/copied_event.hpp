@@ -9,17 +9,17 @@
 
 namespace anello {
 
-/// As EventSlot::take(), of a slot in another process, which can only be copied: copy(offset, to, n_bytes) copies some
-/// of its bytes. What was written meanwhile is copied again.
+/// Like EventSlot::take(), for a slot in another process that can only be copied: copy(offset, to, n_bytes) copies some
+/// of its bytes. An event that was overwritten during the copy is copied again.
 template <typename Copy>
 std::optional<EventSlot::Event> take_copied(const Copy& copy) {
     auto slot = std::make_unique<EventSlot>();
     for (int i = 0; i < 16; ++i) {
-        std::uint64_t n_before = 0, n_behind = 0;  // of the writes, with which a slot begins
+        std::uint64_t n_before = 0, n_after = 0;  // number of writes, at the start of a slot
         copy(0, &n_before, sizeof n_before);
         copy(0, slot.get(), sizeof(EventSlot));
-        copy(0, &n_behind, sizeof n_behind);
-        if (n_before % 2 == 0 && n_before == n_behind) return slot->take();
+        copy(0, &n_after, sizeof n_after);
+        if (n_before % 2 == 0 && n_before == n_after) return slot->take();
     }
     return std::nullopt;
 }

@@ -29,7 +29,8 @@ void copy_text(std::array<char, n>& to, std::string_view text) noexcept {
     to[text.copy(to.data(), n - 1)] = '\0';
 }
 
-/// Never shorter. The memory is taken now: where there is none, who writes it first would be killed (SIGBUS).
+/// Grows the page, never shrinks it. It allocates the memory now, because a writer to a hole without free memory is
+/// killed (SIGBUS).
 void grow(const Descriptor& page, std::size_t n_bytes) {
     struct stat found {};
     if (fstat(page.number(), &found) == 0 && found.st_size >= static_cast<off_t>(n_bytes)) return;
@@ -39,12 +40,12 @@ void grow(const Descriptor& page, std::size_t n_bytes) {
 }
 
 Descriptor new_page(const std::string& name) noexcept {
-    shm_unlink(name.c_str());  // a page left by a process that died
+    shm_unlink(name.c_str());  // removes a page left by a process that died
     return Descriptor(shm_open(name.c_str(), O_RDWR | O_CREAT | O_EXCL, 0644));
 }
 
-/// Where somebody else has taken the name, who alone could remove it, the page gets one that nobody can guess; readers
-/// look for it (anello/counters/pages.py).
+/// If another user owns a page of this name, which this process cannot remove, the new page gets a name that nobody can
+/// guess; readers search for it (anello/counters/pages.py).
 Descriptor create_page(std::string& name) {
     Descriptor page = new_page(name);
     if (std::uint64_t number = 0; !page.open() && errno == EEXIST && getrandom(&number, sizeof number, 0) > 0) {
@@ -57,7 +58,7 @@ Descriptor create_page(std::string& name) {
     return page;
 }
 
-/// Of pages in shared memory, which grow: a limit for the size of files holds for them, too.
+/// Descriptors of pages in shared memory. Pages grow, so a limit for the size of files applies to them, too.
 class Descriptors {
   public:
     void keep(const PageLayout* page, Descriptor descriptor) {
@@ -68,7 +69,7 @@ class Descriptors {
         const std::scoped_lock lock(mutex_);
         of_.erase(page);
     }
-    /// So that this byte, and all before it, may be written.
+    /// Allocates the page up to this byte, so that it may be written.
     void grow_to(const PageLayout* page, const void* end) {
         const std::scoped_lock lock(mutex_);
         const auto found = of_.find(page);
@@ -94,7 +95,7 @@ void* map_page(const Descriptor& page) {
     return memory;
 }
 
-/// The magic comes last: a page without it is none yet.
+/// Writes the magic number last, so that readers ignore a page that is not complete.
 void write_head(PageHead& head, const PageIdentity& identity) noexcept {
     head.version = page_version;
     head.owner = this_process();
@@ -107,7 +108,7 @@ void write_head(PageHead& head, const PageIdentity& identity) noexcept {
     std::atomic_ref(head.magic).store(page_magic, std::memory_order_release);
 }
 
-/// The next of the cells, whose number is told once it is made.
+/// Makes the next cell; readers see its number only once it is complete.
 template <typename Cell, std::size_t n>
 Cell& add(std::array<Named<Cell>, n>& cells, std::atomic<std::uint64_t>& n_used, const std::string& name,
           const char* rule) {
@@ -130,7 +131,8 @@ const char* name_of(Place place) noexcept {
 
 CounterPage::CounterPage(const PageIdentity& identity) : name_(identity.name) {
     Descriptor page = name_.empty() ? Descriptor() : create_page(name_);
-    layout_ = new (map_page(page)) PageLayout;  // no {}: what is mapped is 0 already, and would be touched and so taken
+    layout_ = new (map_page(page))
+        PageLayout;  // no {}: the mapping is 0 already, and {} would touch and so allocate all of it
     if (page.open()) descriptors().keep(layout_, std::move(page));
     write_head(layout_->head, identity);
 }

@@ -15,13 +15,13 @@
 
 namespace anello {
 
-/// Where a counter counts. A balance is what the ledger sets up of one kind of thing: as many were sent as were built,
-/// decided or lost. Tests hold that the ledger reads each counter in its balance, and that only those which nothing
-/// reads are informative.
+/// The balance in which a counter counts. In each balance the ledger checks for one kind of thing that as many were
+/// sent as were built, decided or lost. Tests check that the ledger reads each counter in its balance, and that only
+/// counters that nothing reads are informative.
 enum class Place : std::uint8_t {
     unset,
-    informative,  ///< in no balance: times, sizes, how often something happened that costs nothing
-    verdict,      ///< in no balance, and the verdict on the run reads it
+    informative,  ///< in no balance: times, sizes, frequencies of things that cost nothing
+    verdict,      ///< in no balance, but the verdict on the run reads it
     packets,
     datagrams,
     fragments,
@@ -36,10 +36,10 @@ enum class Place : std::uint8_t {
     count
 };
 
-/// As the ledger's rows have it.
+/// The name of the balance in the ledger's rows.
 const char* name_of(Place place) noexcept;
 
-/// What a cell is: a counter only rises; a gauge says how something stands.
+/// A counter only rises; a gauge is a current state.
 enum class CellKind : std::uint8_t { counter, gauge, histogram, count };
 template <>
 inline constexpr std::array<const char*, 3> words_of<CellKind>{"counter", "gauge", "histogram"};
@@ -48,7 +48,7 @@ enum class Unit : std::uint8_t { number, ns, bytes, count };
 template <>
 inline constexpr std::array<const char*, 3> words_of<Unit>{"", "ns", "bytes"};
 
-/// Behind a label's place, where a cell is not a counter of things.
+/// Follows the balance in a label if the cell does not count things.
 struct CellType {
     CellKind kind = CellKind::counter;
     Unit unit = Unit::number;
@@ -57,8 +57,7 @@ inline constexpr CellType in_ns{CellKind::counter, Unit::ns}, in_bytes{CellKind:
 inline constexpr CellType gauge{CellKind::gauge, Unit::number};
 inline constexpr CellType gauge_in_ns{CellKind::gauge, Unit::ns}, gauge_in_bytes{CellKind::gauge, Unit::bytes};
 
-/// A counter as users see it: `name` is its stable identifier (snake_case), `meaning` one line with the exact
-/// definition.
+/// A counter as users see it: `name` is its stable identifier (snake_case), `meaning` its exact definition in one line.
 struct CounterLabel {
     const char* name;
     const char* meaning;
@@ -81,15 +80,15 @@ template <typename Enum>
 concept CounterEnum = counter_labels<Enum>
 .size() == static_cast<std::size_t>(Enum::count) && have_places(counter_labels<Enum>);
 
-/// The counters of one stage or stream: one writing thread, any number of readers.
-/// A copy of the handle refers to the same counters.
+/// The counters of one stage or stream, with one writing thread and any number of readers. A copy of the handle refers
+/// to the same counters.
 template <CounterEnum Enum>
 class Counters {
   public:
     Counters() = default;
     explicit Counters(std::atomic<std::uint64_t>* cells) noexcept : cells_(cells) {}
 
-    // Hot path. One writer, so a plain load and store replace the locked add; readers see whole values.
+    // Hot path. With only one writer, a plain load and store replace the locked add; readers see whole values.
     void add(Enum counter, std::uint64_t amount = 1) noexcept {
         auto& cell = cells_[static_cast<std::size_t>(counter)];
         cell.store(cell.load(std::memory_order_relaxed) + amount, std::memory_order_relaxed);
@@ -110,14 +109,14 @@ class LatencyLeg;
 struct PageLayout;
 class ThreadCell;
 
-/// Buffers of a stage: a gauge, written by whoever keeps the page.
+/// The buffers of a stage, as a gauge. The thread that maintains the page writes it.
 struct BufferCell {
     std::atomic<std::uint64_t> n_buffers{0}, n_free{0};
 };
 
-/// One page of counters per process, in shared memory when it is given a name, so that another process can read
-/// them while this one runs (and after it died, until the page is unlinked; core/counters/page_reader.hpp). Everything
-/// is added at set-up only, and what add_... returns lies in the page. docs/reference/counter-page.md
+/// The page of counters of a process. With a name it lies in shared memory, so that another process can read it while
+/// this one runs, and after it died until the page is unlinked (core/counters/page_reader.hpp). Blocks and cells are
+/// added at set-up only, and add_... returns references into the page. docs/reference/counter-page.md
 class CounterPage {
   public:
     struct Sample {
@@ -143,12 +142,11 @@ class CounterPage {
     EventSlot& event() noexcept;
 
     void set_state(RunState state) noexcept;
-    /// By the control thread, now and then: it goes on.
+    /// The control thread calls it periodically to show that the process is alive.
     void beat(Nanoseconds wall_ns) noexcept;
 
     std::vector<Sample> read() const;
-    /// Reads the page of another process; throws SystemError when there is none, ConfigError when it is no counter
-    /// page.
+    /// Reads the page of another process. Throws SystemError if there is none, ConfigError if it is not a counter page.
     static std::vector<Sample> read(const std::string& name);
 
   private:

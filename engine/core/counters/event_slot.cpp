@@ -31,8 +31,8 @@ void load(ReadWords words, std::span<std::byte> bytes) noexcept {
 
 }  // namespace
 
-// Whoever reads a word of this event sees n_writes_ odd, or the next even number: the words are given and taken in
-// order, which costs nothing here, and needs no fence, which the thread sanitizer does not know.
+// A reader that sees any word of this event also sees n_writes_ odd or changed, because words are released and acquired
+// in order. This costs nothing here and needs no fence, which the thread sanitizer does not support.
 void EventSlot::put(std::string_view kind, Nanoseconds wall_ns, std::span<const std::byte> payload) noexcept {
     if (payload.size() > max_bytes) return;
     const std::uint64_t n_writes = n_writes_.load(std::memory_order_relaxed);

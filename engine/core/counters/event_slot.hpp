@@ -15,8 +15,8 @@
 
 namespace anello {
 
-/// The last event, for whoever wants to draw it: a sequence lock, so that the writer never waits, and a reader takes it
-/// again when it was written meanwhile. One writing thread, any number of readers, also in other processes.
+/// The last event, for displays. It is a sequence lock: the writer never waits, and a reader reads again if the event
+/// was overwritten. One writing thread, any number of readers, also in other processes.
 class EventSlot {
   public:
     static constexpr std::size_t max_bytes = 65'536, max_kind = 15;
@@ -29,20 +29,20 @@ class EventSlot {
     };
 
     // Hot path: no allocation, no lock, no log, no throw.
-    /// Whether one is due; asked first, as filling it takes longer than asking.
+    /// True if a new event is due. Ask before preparing one, since that takes longer.
     bool wants(Nanoseconds wall_ns) const noexcept {
         const Nanoseconds since_ns = wall_ns - wall_ns_.load(std::memory_order_relaxed);
         return since_ns >= shortest_gap_ns || since_ns <= -shortest_gap_ns;
     }
-    /// Of more than max_bytes nothing is taken.
+    /// Ignores a payload of more than max_bytes.
     void put(std::string_view kind, Nanoseconds wall_ns, std::span<const std::byte> payload) noexcept;
 
-    /// Nothing where there is none, where it was written all the time, or where it is no slot at all.
+    /// Nothing if there is no event, if every try was overwritten, or if this is not a valid slot.
     std::optional<Event> take() const;
 
   private:
     using Word = std::atomic<std::uint64_t>;
-    Word n_writes_{0};  ///< odd while one is written
+    Word n_writes_{0};  ///< odd during a write
     std::atomic<Nanoseconds> wall_ns_{0};
     Word n_bytes_{0};
     std::array<Word, 2> kind_{};

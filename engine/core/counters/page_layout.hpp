@@ -16,11 +16,11 @@ namespace anello {
 
 inline constexpr std::uint64_t page_magic = 0x4547415054434e41;  ///< "ANCTPAGE"
 inline constexpr std::uint64_t page_version = 4;
-/// A chain of 265 boards has some ten counters for each of them. What is not used takes no memory.
+/// A chain of 265 boards has some ten counters for each board. Unused entries take no memory.
 inline constexpr std::size_t max_counters = 16384, max_legs = 16, max_threads = 64, max_buffers = 64;
 
-/// A counter page as it lies in shared memory: all places are fixed, so that a reader follows nothing it finds there
-/// but four numbers, which it bounds. Whatever changes here changes page_version.
+/// A counter page in shared memory. All positions are fixed, so a reader uses only four numbers from the page and
+/// checks their bounds. Any change of this layout must change page_version.
 struct PageHead {
     std::uint64_t magic, version;
     PageOwner owner;
@@ -43,10 +43,10 @@ struct PageEntry {
 template <typename Cell>
 struct Named {
     std::array<char, 64> name;
-    alignas(64) std::array<std::byte, sizeof(Cell)> cell;  ///< made by add_...: until then it is not touched
+    alignas(64) std::array<std::byte, sizeof(Cell)> cell;  ///< constructed by add_..., untouched until then
 };
 
-/// In shared memory it is as long as what is used of legs, and then of entries.
+/// In shared memory the page ends after the used legs, and later after the used entries.
 struct PageLayout {
     PageHead head;
     alignas(64) std::array<std::atomic<std::uint64_t>, max_counters> values;

@@ -16,14 +16,15 @@
 namespace anello {
 namespace {
 
-constexpr int field_of_state = 0, field_of_start = 19;  // behind the name, which is in brackets and may hold any
+constexpr int field_of_state = 0,
+              field_of_start = 19;  // counted after the name, which is in brackets and may contain anything
 
 struct Process {
-    char state = '\0';  ///< none: there is no such process
+    char state = '\0';  ///< '\0': there is no such process
     std::uint64_t start_ticks = 0;
 };
 
-/// /proc/NUMBER/stat, proc(5).
+/// Reads /proc/NUMBER/stat, see proc(5).
 Process look_at(std::int64_t number) noexcept {
     std::array<char, 64> path{"/proc/"};
     const auto [end, error] = std::to_chars(path.data() + 6, path.data() + 32, number);

@@ -32,8 +32,8 @@ Enum value_of(std::uint64_t number) noexcept {
     return number < words_of<Enum>.size() ? static_cast<Enum>(number) : Enum{};
 }
 
-/// Anybody may put anything into the folder of shared memory: what waits for a writer, or says what it likes under the
-/// name of a run that has ended.
+/// Opens a page with care, because any user may put any file into the folder of shared memory: a pipe that blocks its
+/// reader, or false content under the name of a finished run.
 Descriptor open_page(const std::string& name) {
     Descriptor page(shm_open(name.c_str(), O_RDONLY | O_NONBLOCK, 0));
     if (!page.open()) throw SystemError("cannot open the counter page " + name, errno, "Is the process still running?");
@@ -57,12 +57,13 @@ CounterPage::Sample sample_of(const PageEntry& entry, std::uint64_t value) {
             .type = {value_of<CellKind>(entry.kind), value_of<Unit>(entry.unit)}};
 }
 
-/// Anything may stand in a page, so the difference may be any.
+/// Wraps on overflow, because a page may hold any values.
 Nanoseconds minus(Nanoseconds one, Nanoseconds other) noexcept {
     return static_cast<Nanoseconds>(static_cast<std::uint64_t>(one) - static_cast<std::uint64_t>(other));
 }
 
-/// Of this moment. The reader may be held up between two looks at the clocks: of some tries the fastest is right.
+/// The current difference of the clocks. The reader may be interrupted between two readings of the clocks, so the
+/// fastest of some tries counts.
 Nanoseconds wall_ahead_of_monotonic_ns() noexcept {
     const SystemClock& clock = SystemClock::instance();
     Nanoseconds shortest_ns = std::numeric_limits<Nanoseconds>::max(), ahead_ns = 0;
@@ -100,7 +101,7 @@ PageReader::PageReader(const std::string& name) : name_(name), page_(open_page(n
     if (magic_and_version != std::array{page_magic, page_version}) refuse_page(name_);
 }
 
-/// Reading a mapping of what its owner makes shorter kills the reader.
+/// Copies by system call, because a reader of a mapping is killed if the owner truncates the file.
 void PageReader::copy(std::size_t offset, void* to, std::size_t n_bytes) const {
     const ssize_t n_read = pread(page_.number(), to, n_bytes, static_cast<off_t>(offset));
     if (n_read != static_cast<ssize_t>(n_bytes)) refuse_page(name_);

@@ -16,9 +16,9 @@
 
 namespace anello {
 
-/// Looks at the counter page of a process, as copies: whose page it is may write anything into it or make it shorter at
-/// any time. Texts come with nothing that a terminal would obey. All members but the constructor throw ConfigError
-/// where the page is not whole.
+/// Reads the counter page of another process by copying, because its owner may change or truncate it at any time.
+/// Control characters are removed from texts. All members except the constructor throw ConfigError if the page is not
+/// valid.
 class PageReader {
   public:
     struct Header {
@@ -26,10 +26,9 @@ class PageReader {
         Nanoseconds started_ns;  ///< wall clock, when the process began
         std::uint64_t run_number;
         std::string run_name, chain, config_digest, state;
-        /// Wall clock: when the slowest of its threads last came by; of a process that has none when its control
-        /// thread did.
+        /// Wall clock of the last step of its slowest thread, or of its control thread if it has no others.
         Nanoseconds heartbeat_ns;
-        Nanoseconds control_ns;  ///< wall clock, when its control thread last came by
+        Nanoseconds control_ns;  ///< wall clock, last report of its control thread
     };
     struct Leg {
         std::string name;
@@ -45,7 +44,7 @@ class PageReader {
         std::uint64_t n_buffers, n_free;
     };
 
-    /// Throws SystemError where there is none, ConfigError where it is no counter page of this version.
+    /// Throws SystemError if there is no page, ConfigError if it is not a counter page of this version.
     explicit PageReader(const std::string& name);
 
     Header header() const;
@@ -65,7 +64,7 @@ class PageReader {
     Descriptor page_;
 };
 
-/// Of this process's own page.
+/// The samples of this process's own page.
 std::vector<CounterPage::Sample> samples_of(const PageLayout& layout);
 
 }  // namespace anello

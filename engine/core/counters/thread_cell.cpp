@@ -6,7 +6,7 @@
 namespace anello {
 namespace {
 
-/// A cell of another process may hold anything.
+/// Wraps on overflow, because a cell of another process may hold any values.
 Nanoseconds passed_ns(Nanoseconds one, Nanoseconds other) noexcept {
     return static_cast<Nanoseconds>(static_cast<std::uint64_t>(one) - static_cast<std::uint64_t>(other));
 }

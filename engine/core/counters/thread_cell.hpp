@@ -9,20 +9,21 @@
 
 namespace anello {
 
-/// What a thread tells of itself: that it goes on, how much of its time it works, and its longest step, of the whole
-/// run and of the last second or two. Written by that thread, read by anybody. Times are of the monotonic clock.
+/// What a thread reports about itself: whether it runs, the share of time in which it works, and its longest step, for
+/// the whole run and for the last one to two seconds. Only that thread writes, anyone may read. Times are of the
+/// monotonic clock.
 class ThreadCell {
   public:
     struct Told {
         bool runs;
-        Nanoseconds seen_ns;     ///< when it last came by
-        double busy, busy_last;  ///< shares of the run, and of the last second or two
+        Nanoseconds seen_ns;     ///< end of its last step
+        double busy, busy_last;  ///< shares of the run, and of the last one to two seconds
         Nanoseconds longest_ns, longest_last_ns;
     };
 
     void begin(Nanoseconds now_ns) noexcept;
     void end(Nanoseconds now_ns) noexcept;
-    // Hot path: no allocation, no lock, no log, no throw. After each step, and after each wait.
+    // Hot path: no allocation, no lock, no log, no throw. Called after each step and after each wait.
     void came_by(Nanoseconds now_ns, bool has_worked) noexcept {
         const Nanoseconds step_ns = now_ns - of(seen_ns_);
         put(seen_ns_, now_ns);

@@ -13,21 +13,22 @@
 
 namespace anello {
 
-/// How late the machine runs a thread whose time has come, beside a run on the same core: it naps, and notes how much
-/// later than asked it woke. No latency of the run can be better than this. The thread that runs it calls all members
-/// but the results.
+/// Measures how late the machine wakes a thread, on the same core as a run: the probe naps and records how much later
+/// than requested it woke. No latency of the run can be better than that. One thread calls all members except the
+/// results.
 class HiccupProbe {
   public:
-    /// A nap lasts as long as it must for waking to take no more than a share of the core. PERF NOTE: waking takes 1 to
-    /// 3 us of a processor, but 20 in a virtual machine within another (clock_nanosleep, timer or futex alike).
+    /// A nap is long enough that waking takes at most `share` of the core. PERF NOTE: waking takes 1 to 3 us of a
+    /// processor, but 20 in a virtual machine within another (clock_nanosleep, timer or futex alike).
     static constexpr Nanoseconds shortest_nap_ns = 500'000, longest_nap_ns = 50'000'000;
-    /// Without data for so long it naps Config::idle_nap_ns, and notes nothing.
+    /// Without data for this time the probe naps for Config::idle_nap_ns and records nothing.
     static constexpr Nanoseconds idle_after_ns = 500'000'000;
-    static constexpr std::uint32_t n_naps_per_look = 32;  ///< then its cost is looked at
+    static constexpr std::uint32_t n_naps_per_look =
+        32;  ///< number of naps after which the probe measures its own cost
 
     struct Config {
-        double share;                           ///< of the core, that waking may take
-        std::function<std::uint64_t()> n_done;  ///< grows while there are data
+        double share;                           ///< largest share of the core for waking
+        std::function<std::uint64_t()> n_done;  ///< grows while data arrives
         Nanoseconds idle_nap_ns = longest_nap_ns;
         std::int64_t (*cpu_ns)() noexcept = thread_cpu_ns;
     };
@@ -35,14 +36,16 @@ class HiccupProbe {
     /// The clock must outlive it. Throws SystemError.
     HiccupProbe(Config config, const Clock& clock);
 
-    std::size_t do_work() noexcept;  ///< 1 when it has woken, 0 while it is not yet time
+    std::size_t do_work() noexcept;  ///< returns 1 when it has woken, 0 while it is too early
     int descriptor() const noexcept { return timer_.number(); }
 
-    /// How long work that comes at any moment would wait: each nap's moment stands for those around it, and a delay
-    /// that is longer than a nap for those naps, too, whose time came meanwhile. Its quantiles are the machine's own.
+    /// How long work that arrives at a random moment would wait. Each nap stands for the time around it, and a delay
+    /// longer than a nap also for the naps that should have ended during it. The quantiles are those of the machine.
     const LatencyHistogram& delays() const noexcept { return delays_; }
-    const LatencySeries& series() const noexcept { return series_; }  ///< The longest delays, by when they ended.
-    /// Its thread goes before all usual ones.
+    const LatencySeries& series() const noexcept {
+        return series_;
+    }  ///< The longest delays, by the time at which they ended.
+    /// True if its thread has real-time priority.
     bool is_realtime() const noexcept { return is_realtime_.load(std::memory_order_relaxed); }
 
   private:

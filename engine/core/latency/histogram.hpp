@@ -16,7 +16,7 @@ class LatencyHistogram {
     static constexpr unsigned max_bits = 40;
     static constexpr std::size_t n_bins = (max_bits - step_bits + 1) << step_bits;
 
-    // Hot path: no allocation, no lock, no log, no throw. Negative values (clocks that disagree) count as 0.
+    // Hot path: no allocation, no lock, no log, no throw. Negative values (from clocks that disagree) count as 0.
     void record(std::int64_t value_ns, std::uint64_t times = 1) noexcept {
         const auto value = value_ns < 0 ? 0U : static_cast<std::uint64_t>(value_ns);
         bump(bins_[bin_of(value)], times);
@@ -28,15 +28,15 @@ class LatencyHistogram {
     std::uint64_t count() const noexcept { return count_.load(std::memory_order_relaxed); }
     std::uint64_t max_ns() const noexcept { return max_.load(std::memory_order_relaxed); }
     double mean_ns() const noexcept;
-    /// The upper edge of the bin that holds this share (0..1) of all values, never above max_ns(); 0 when empty.
+    /// The upper edge of the bin that contains this quantile (0..1), at most max_ns(); 0 if the histogram is empty.
     std::uint64_t quantile_ns(double share) const noexcept;
     std::uint64_t bin_count(std::size_t bin) const noexcept { return bins_[bin].load(std::memory_order_relaxed); }
     static std::uint64_t bin_lower_edge_ns(std::size_t bin) noexcept;
-    /// How many values were above limit_ns, to the resolution of a bin.
+    /// Number of values above limit_ns, with the resolution of a bin.
     std::uint64_t count_above(std::uint64_t limit_ns) const noexcept;
-    /// Adds another histogram to this one (by this one's writer).
+    /// Adds another histogram to this one. Only this one's writer may call it.
     void merge(const LatencyHistogram& other) noexcept;
-    /// Values of which only the bin is known, and that none was above limit_ns (by this one's writer).
+    /// Adds values of which only the bin is known, and that none is above limit_ns. Only this one's writer may call it.
     void add_to_bin(std::size_t bin, std::uint64_t times, std::uint64_t limit_ns) noexcept;
 
     static std::size_t bin_of(std::uint64_t value) noexcept {

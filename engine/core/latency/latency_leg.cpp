@@ -5,8 +5,8 @@
 
 namespace anello {
 
-/// What came before now_ns came within a second of the mark before, and so this one holds from then on. After the clock
-/// was put back all begins anew.
+/// The values recorded before now_ns were recorded within a second of the previous mark, so this mark holds from then
+/// on. If the clock was put back, the marks start anew.
 void LatencyLeg::mark(Nanoseconds now_ns) noexcept {
     const std::uint64_t made = n_made_.load(std::memory_order_relaxed);
     const Nanoseconds before_ns = marked_ns_.load(std::memory_order_relaxed);
@@ -21,7 +21,7 @@ void LatencyLeg::mark(Nanoseconds now_ns) noexcept {
     n_made_.store(made + 1, std::memory_order_release);  // pairs with the acquire in mark_at()
 }
 
-/// The newest that holds at that time, or a little later; null: all that was recorded is older.
+/// The newest mark that holds at that time or a little later; null if everything recorded is older.
 const LatencyLeg::Mark* LatencyLeg::mark_at(Nanoseconds time_ns) const noexcept {
     const std::uint64_t made = n_made_.load(std::memory_order_acquire);  // pairs with the release in mark()
     const Nanoseconds marked_ns = marked_ns_.load(std::memory_order_relaxed);

@@ -41,14 +41,14 @@ void LatencySeries::move_to(Nanoseconds at_ns) noexcept {
     bin_end_ns_ = bin_begin_ns_ + bin_ns();
 }
 
-/// Bin 0 stays alone where it would be the second half of a bin of twice the length.
+/// Bin 0 stays alone if it would be the second half of a bin of twice the length.
 void LatencySeries::double_length() noexcept {
     const Nanoseconds begin_ns = whole_multiple(this->begin_ns(), 2 * bin_ns());
     const std::size_t alone = begin_ns == this->begin_ns() ? 0 : 1;
     for (std::size_t to = 0; to < n_bins; ++to) {
         Bin merged{};
         for (std::size_t half = 0; half < 2; ++half) {
-            const std::size_t from = 2 * to + half - alone;  // where there is none before bin 0 it wraps round
+            const std::size_t from = 2 * to + half - alone;  // wraps round if there is no bin before bin 0
             if (from >= n_bins) continue;
             const Bin one = bin(from);
             merged = {merged.count + one.count, merged.sum_ns + one.sum_ns, std::max(merged.max_ns, one.max_ns),

@@ -10,10 +10,10 @@
 
 namespace anello {
 
-/// Latency against time, in bins of one length that begin at its whole multiples. When time goes beyond the last bin,
-/// neighbours are merged and the length doubles: the size is known beforehand, however long the run, and the bins of
-/// two series begin together. One writing thread, any number of readers; exact for them once the writer has ended,
-/// since meanwhile bins may be on the move.
+/// Latency as a function of time, in bins of equal length that begin at multiples of it. When time passes the last bin,
+/// neighbouring bins are merged and the length doubles, so the size is fixed for a run of any length and the bins of
+/// two series begin together. One writing thread, any number of readers. Readers get exact values once the writer has
+/// ended; before that, bins may be moving.
 class LatencySeries {
   public:
     static constexpr std::size_t n_bins = 4096;
@@ -23,12 +23,12 @@ class LatencySeries {
         std::uint64_t count, sum_ns, max_ns, n_late;
     };
 
-    /// limit_ns: what is above it is late.
+    /// Values above limit_ns count as late.
     explicit LatencySeries(Nanoseconds limit_ns = 1'000'000) noexcept
         : limit_ns_(static_cast<std::uint64_t>(limit_ns)) {}
 
-    // Hot path: no allocation, no lock, no log, no throw. Negative values (clocks that disagree) count as 0; what was
-    // before the first record's bin counts there.
+    // Hot path: no allocation, no lock, no log, no throw. Negative values (from clocks that disagree) count as 0. Times
+    // before the first bin count in the first bin.
     void record(Nanoseconds at_ns, std::int64_t value_ns, std::uint64_t times = 1) noexcept {
         if (at_ns < bin_begin_ns_ || at_ns >= bin_end_ns_) move_to(at_ns);
         const auto value = value_ns < 0 ? 0U : static_cast<std::uint64_t>(value_ns);
@@ -41,7 +41,7 @@ class LatencySeries {
     Nanoseconds begin_ns() const noexcept { return begin_ns_.load(std::memory_order_relaxed); }  ///< of bin 0
     Nanoseconds bin_ns() const noexcept { return length_ns_.load(std::memory_order_relaxed); }
     Bin bin(std::size_t index) const noexcept;
-    std::size_t n_used() const noexcept;  ///< bins up to the last that has something
+    std::size_t n_used() const noexcept;  ///< up to the last bin with an entry
 
   private:
     struct Cell {
@@ -58,7 +58,7 @@ class LatencySeries {
     std::unique_ptr<Cell[]> bins_ = std::make_unique<Cell[]>(n_bins);
     std::atomic<Nanoseconds> begin_ns_{0}, length_ns_{first_bin_ns};
     bool has_begun_ = false;
-    Cell* bin_ = &bins_[0];  ///< of the last record, and its times
+    Cell* bin_ = &bins_[0];  ///< bin of the last record, and its time range
     Nanoseconds bin_begin_ns_ = 0, bin_end_ns_ = std::numeric_limits<Nanoseconds>::min();
 };
 

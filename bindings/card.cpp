@@ -22,7 +22,7 @@ namespace nb = nanobind;
 
 namespace {
 
-/// A list whose taking side any Python thread may be, one at a time.
+/// A list whose taking side may be any Python thread, one at a time.
 struct PyClop {
     receive::Clop& clop;
     std::mutex taking{};
@@ -31,12 +31,12 @@ struct PyClop {
 using ReadOnlyBytes = nb::ndarray<nb::numpy, const std::uint8_t>;
 using GivenMemory = nb::ndarray<std::uint8_t, nb::ndim<1>, nb::c_contig, nb::device::cpu>;
 
-/// Bytes that lie in the card, which stays as long as its list does, and that as long as the array.
+/// An array of bytes in the card's memory. It keeps its list alive, which keeps the card alive.
 nb::object array_of(const void* data, std::size_t n_bytes, nb::handle owner) {
     return nb::cast(ReadOnlyBytes(data, {n_bytes}, owner));
 }
 
-/// None, or (number, bytes, records as bytes).
+/// Returns None or (number, bytes, records as bytes).
 nb::object take(nb::handle_t<PyClop> handle) {
     auto& self = nb::cast<PyClop&>(handle);
     receive::ClopBuffer buffer;
@@ -51,7 +51,7 @@ nb::object take(nb::handle_t<PyClop> handle) {
                           array_of(buffer.datagrams.data(), buffer.datagrams.size_bytes(), handle));
 }
 
-/// A tuple for each, as anello.card.Source has it.
+/// A tuple for each source, in the form of anello.card.Source.
 nb::list sources(PyClop& self) {
     std::vector<receive::SequencedSource> told;
     {

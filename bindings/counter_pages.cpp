@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Counter pages of other processes, as dictionaries: anello/counters/pages.py says what is in them.
+// Counter pages of other processes as dictionaries; anello/counters/pages.py describes their content.
 #include <nanobind/stl/string.h>
 
 #include "core/counters/page_reader.hpp"

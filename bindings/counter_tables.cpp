@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The tables of the engine. A test compares them, and those of the detectors, with the tables in the headers.
+// The engine's counter tables. A test compares them, and those of the detectors, with the tables in the headers.
 #include "counter_tables.hpp"
 
 #include <nanobind/nanobind.h>

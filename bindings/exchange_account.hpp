@@ -12,7 +12,7 @@ namespace anello::bindings {
 
 namespace nb = nanobind;
 
-/// As anello.exchange.account.numbers.Account.of() takes it.
+/// In the form that anello.exchange.account.numbers.Account.of() takes.
 inline nb::dict dict_of(const exchange::NodeAccount& account) {
     nb::dict result;
     result["life"] = account.life;

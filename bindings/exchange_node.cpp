@@ -14,7 +14,7 @@
 namespace anello::bindings {
 namespace {
 
-/// Of a run as its number in headers: 32 bits of the farm's.
+/// The run's number in headers: 32 bits of the farm's number.
 std::uint32_t run_id_of(std::uint64_t farm_id) {
     return static_cast<std::uint32_t>(farm_id ^ farm_id >> 32);
 }

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The tables of keys that the engine itself declares, and all of them for make_engine_keys.py.
+// The engine's own key tables, and all tables for make_engine_keys.py.
 #include "core/seed.hpp"
 #include "extension.hpp"
 #include "module.hpp"
@@ -10,7 +10,7 @@
 namespace anello::bindings {
 namespace {
 
-/// Of all chains, and of the exchange.
+/// Keys of all chains, and of the exchange.
 std::vector<std::pair<std::string, std::vector<KeyTable>>> engine_key_tables() {
     return {
         {"",
@@ -40,7 +40,7 @@ void add(const std::string& chain, const std::vector<KeyTable>& tables, nb::dict
     }
 }
 
-/// By name of the section.
+/// By the name of the section.
 nb::dict key_tables() {
     nb::dict all;
     for (const auto& [chain, tables] : engine_key_tables()) add(chain, tables, all);

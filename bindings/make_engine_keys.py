@@ -2,7 +2,7 @@
 """Writes the modules engine_keys of the chains from the engine's and the detectors' tables of keys:
 python bindings/make_engine_keys.py
 
-tests/python/test_engine_keys.py says when it must be done again.
+tests/python/test_engine_keys.py fails when the modules are out of date.
 """
 
 import importlib.machinery
@@ -24,7 +24,7 @@ TYPES = {bool: "bool", int: "int", float: "float", str: "str"}
 
 
 def texts(tables: Mapping[str, Any]) -> dict[Path, str]:
-    """The modules by their place in the repository."""
+    """The modules' texts by their path in the repository."""
     modules: dict[str, list[str]] = {}
     for name, table in tables.items():
         modules.setdefault(table["module"], []).append("\n".join(_section(name, table)))
@@ -43,14 +43,14 @@ def _text(sections: str) -> str:
 
 
 def _place(module: str) -> Path:
-    """A detector's package lies in detectors/ (anello/registry.py)."""
+    """The module's file; a detector's package lies in detectors/ (anello/registry.py)."""
     package, *rest = module.split(".")
     top = "detectors" if (ROOT / "detectors" / rest[0]).is_dir() else package
     return Path(top, *rest).with_suffix(".py")
 
 
 def _tables() -> Mapping[str, Any]:
-    """Of the extension alone: the package cannot be imported while its engine_keys lack a section."""
+    """Loads the extension only, since the package cannot be imported while its engine_keys lack a section."""
     package = importlib.util.find_spec("anello")
     folders = [*(package.submodule_search_locations if package else None or ())]
     spec = importlib.machinery.PathFinder.find_spec("_engine", folders)
@@ -106,7 +106,7 @@ def _lengths(about: Mapping[str, Any]) -> list[str]:
 
 
 def _literal(value: object) -> str:
-    """20 for 20.0, as people write it; texts in double quotes."""
+    """The value as Python source: 20 for 20.0, texts in double quotes."""
     if isinstance(value, list):
         return f"[{', '.join(_literal(entry) for entry in value)}]"
     if isinstance(value, float) and value.is_integer():

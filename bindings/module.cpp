@@ -15,7 +15,7 @@
 
 NB_MODULE(_engine, module) {
     namespace bindings = anello::bindings;
-    module.doc() = "The data plane of Anello. Use the anello package, which checks and documents what goes in here.";
+    module.doc() = "The data plane of Anello. Use the anello package, which checks and documents its arguments.";
     module.def("version", [] { return ANELLO_VERSION; });
     module.def("cuda_unavailable_reason", &anello::memory::cuda_unavailable_reason);
     module.def("isas", [] {

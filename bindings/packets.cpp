@@ -73,7 +73,7 @@ nb::tuple read_packet(const nb::bytes& datagram, const std::string& format) {
     return nb::make_tuple(wire::name_of(verdict), header, tables);
 }
 
-/// How long the packet is that begins here; 0: it is none, or its format does not say.
+/// Length of the packet that begins here; 0 if there is none, or its format does not contain the length.
 std::size_t packet_bytes(const nb::bytes& bytes, const std::string& format) {
     const wire::PacketFormat& named = wire::packet_format_named(format);
     return named.length_of == nullptr ? 0 : named.length_of(span_of(bytes));
@@ -83,7 +83,7 @@ receive::DatagramLength length_of(const std::string& format) {
     return format.empty() ? wire::any_datagram_bytes : wire::packet_format_named(format).length_of;
 }
 
-/// Datagrams of a capture file, whatever their port, or of live ports, as Python objects: for looking, not for rates.
+/// Datagrams of a capture file with any port, or of live ports, as Python objects: for inspection, not for high rates.
 class PacketReader {
   public:
     PacketReader(const std::string& capture, const std::string& format) {
@@ -103,7 +103,7 @@ class PacketReader {
     PacketReader(const std::string& address, std::vector<std::uint16_t> ports)
         : backend_(receive::make_backend({.address = address, .ports = std::move(ports)}, SystemClock::instance())) {}
 
-    /// [(port, (host, port), stamp_ns, is_cut, bytes)], what is there now, at most a batch.
+    /// [(port, (host, port), stamp_ns, is_cut, bytes)] of the datagrams available now, at most a batch.
     nb::list next() {
         std::array<receive::Datagram, 64> batch;
         nb::list list;
@@ -126,7 +126,7 @@ class PacketReader {
         return n_dropped;
     }
     std::string read_error() const { return file_ == nullptr ? "" : file_->read_error(); }
-    /// Frames of a file by what they are: name -> (meaning, number).
+    /// The numbers of a file's frames by kind: name -> (meaning, number).
     nb::dict frames() const {
         nb::dict frames;
         const auto& labels = counter_labels<receive::FrameVerdict>;

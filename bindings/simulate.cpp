@@ -73,7 +73,7 @@ nb::dict replay(std::uint64_t seed, const Draw& limits, const std::vector<std::s
     return result;
 }
 
-/// What the record of each process says: of a node that died there is none.
+/// The record of each process; a node that died has none.
 nb::list books_of(const simulate::SimulatedFarm& farm) {
     nb::list books;
     for (simulate::Node node = 0; node < farm.hosts().size(); ++node)
@@ -97,7 +97,7 @@ std::vector<simulate::Node> ranks_without_record(const simulate::SimulatedFarm& 
     return ranks;
 }
 
-/// A standby that had taken over and died: with it is gone what builders had reported to it.
+/// True if a standby took over and died, since the reports of builders to it are lost with it.
 bool are_books_lost(const simulate::SimulatedFarm& farm) {
     for (const auto& host : farm.hosts())
         for (const auto& process : host->processes()) {

@@ -28,13 +28,13 @@ namespace {
 
 using stream::StreamStatus;
 
-/// Ctrl-C ends a wait; the exception it raised is found after the call.
+/// Ctrl-C ends a wait; the call then raises its exception.
 bool signal_came() noexcept {
     const nb::gil_scoped_acquire held;
     return PyErr_CheckSignals() != 0;
 }
 
-/// Any object with contiguous bytes, for as long as this lives.
+/// The bytes of any contiguous Python object, kept alive by this.
 class PyBytes {
   public:
     PyBytes(nb::handle object, int flags) {
@@ -52,7 +52,7 @@ class PyBytes {
     Py_buffer view_{};
 };
 
-/// One thread at a time for each way: two would break the ring.
+/// Admits one thread at a time for each direction, since two would corrupt the ring.
 class OneAtATime {
   public:
     OneAtATime(std::atomic<bool>& busy, const char* what) : busy_(busy) {
@@ -81,8 +81,8 @@ struct PyStream {
         return {receiving, "receives"};
     }
 
-    /// After a call that found an end: a stream that is over holds neither memory nor descriptors until Python's
-    /// collector comes. Where the other direction's thread is at it, that one does it.
+    /// Called after a call that found an end: releases memory and descriptors of a finished stream before Python's
+    /// garbage collector does. If the other direction's thread is busy, that thread does it.
     void let_go_if_over() {
         if (sending.exchange(true)) return;
         if (!receiving.exchange(true)) {
@@ -91,7 +91,7 @@ struct PyStream {
         }
         sending = false;
     }
-    /// Arrays that lie in the ring keep what they need. Over a network the last bytes leave meanwhile.
+    /// Arrays in the ring keep its memory. Over a network the last bytes are sent meanwhile.
     void let_go() {
         send_memory = receive_memory = {};
         letting_go = true;
@@ -101,7 +101,7 @@ struct PyStream {
         }
         letting_go = false;
     }
-    /// Another thread does it, and ends soon: its call is no second one at a time.
+    /// Waits for another thread that releases the memory, which ends soon; its call is not a second one at a time.
     void wait_until_let_go() const {
         while (letting_go) {
             const nb::gil_scoped_release released;
@@ -109,7 +109,7 @@ struct PyStream {
         }
     }
 
-    nb::object send_memory, receive_memory;  ///< what arrays in the rings keep, made when one is asked for
+    nb::object send_memory, receive_memory;  ///< keep the rings mapped for arrays, made on demand
 };
 
 struct PyListener {
@@ -140,7 +140,7 @@ auto without_gil(Step step) {
     return result;
 }
 
-/// A step on the data path by the thread of one direction (as_sender, as_receiver), and what Python is told of it.
+/// A step on the data path by the thread of one direction (as_sender, as_receiver), and its result for Python.
 template <typename Step, typename Tell>
 auto take_turn(PyStream& self, OneAtATime (PyStream::*as)(), Step step, Tell tell) {
     StreamStatus status{};
@@ -158,13 +158,13 @@ nb::tuple pair_of(stream::Transfer done) {
     return nb::make_tuple(stream::name_of(done.status), done.n_bytes);
 }
 
-/// What keeps a ring mapped, as a Python object.
+/// A Python object that keeps a ring mapped.
 nb::object keeper_of(std::shared_ptr<const void> memory) {
     if (memory == nullptr) return nb::none();
     using Held = std::shared_ptr<const void>;
     return nb::capsule(new Held(std::move(memory)), [](void* held) noexcept { delete static_cast<Held*>(held); });
 }
-/// The ring's own memory as an array, which keeps the ring mapped, not the stream, nor its data.
+/// An array of the ring's own memory, which keeps the ring mapped, but neither the stream nor its data.
 nb::object array_of(PyStream& self, stream::ConstBytes bytes) {
     if (!self.receive_memory.is_valid()) self.receive_memory = keeper_of(self.stream->receive_memory());
     return nb::cast(nb::ndarray<nb::numpy, const std::uint8_t>(bytes.data(), {bytes.size()}, self.receive_memory));
@@ -237,8 +237,8 @@ void release_message(PyStream& self) {
     self.stream->release_message();
 }
 
-/// finish: only our end of stream; close: nothing more from the peer either; abandon: without a word. How many bytes
-/// did not leave for a peer over the network.
+/// finish: ends our direction; close: also accepts nothing more from the peer; abandon: ends without a message. Returns
+/// the number of bytes that were not sent to a peer over the network.
 std::uint64_t end(PyStream& self, const std::string& how) {
     const OneAtATime only_sender = self.as_sender();
     if (how == "finish") {
@@ -300,7 +300,7 @@ std::unique_ptr<PyStream> connect(const std::string& address, const stream::Stre
     return made;
 }
 
-/// Null: nobody came in time.
+/// Null if no peer connected in time.
 std::unique_ptr<PyStream> accept(PyListener& self, Nanoseconds timeout_ns) {
     auto made = std::make_unique<PyStream>();
     constexpr Nanoseconds slice_ns = 100'000'000;  // between looks for Ctrl-C

@@ -7,8 +7,8 @@
 
 namespace anello::bindings {
 
-/// virtual_search, virtual_reduce, virtual_replay and virtual_books of a detector's module. `chains` lives as long as
-/// the program.
+/// Adds virtual_search, virtual_reduce, virtual_replay and virtual_books to a detector's module. `chains` must live as
+/// long as the program.
 void bind_virtual_chains(nanobind::module_& module, const simulate::VirtualChains& chains);
 
 }  // namespace anello::bindings

@@ -30,7 +30,7 @@ class ExchangeTimeKeys(Section):
 class ExchangeWaitKeys(Section):
     """Who builds which events, and how long one waits for another."""
 
-    wait: Literal["spin", "adaptive"] = Field(default="adaptive", description="What a thread does when there is nothing to do; adaptive: it spins for a moment, then sleeps.")
+    wait: Literal["spin", "adaptive"] = Field(default="adaptive", description="What a thread does without work. spin: it uses a whole core; adaptive: it spins briefly, then sleeps.")
 
 
 class GeneratorKeys(Section):
@@ -72,13 +72,13 @@ class RolesKeys(Section):
 class FrameKeys(Section):
     """Where the readout units' data comes from."""
 
-    frame_ticks: int = Field(default=256, ge=16, le=65_536, description="Input merged by time: a time frame, the exchange's event, ticks of 24.951 ns.")
+    frame_ticks: int = Field(default=256, ge=16, le=65_536, description="Input merged by time: length of a time frame, which is the exchange's event, ticks of 24.951 ns.")
 
 
 class StoredKeys(Section):
     """What is done with events that are built."""
 
-    max_file_bytes: int = Field(default=0, ge=0, le=1_000_000_000_000_000, description="A new file (-0001, -0002 ...) once one has so many bytes; 0: one file.")
+    max_file_bytes: int = Field(default=0, ge=0, le=1_000_000_000_000_000, description="Size in bytes after which a new file (-0001, -0002 ...) begins; 0: one file.")
 
 
 class ExchangePlacementKeys(Section):
@@ -86,4 +86,4 @@ class ExchangePlacementKeys(Section):
 
     layout: list[str] = Field(default=["generator+readout+builder+manager"], min_length=1, max_length=32, description="One entry per thread: its stages, joined by +. All stages, in the order of the data path.")
     layout_parts: ClassVar[tuple[str, ...]] = ("generator", "readout", "builder", "manager",)
-    cores: list[Annotated[int, Field(ge=-1, le=4_095)]] = Field(default=[], max_length=256, description="Logical core of each thread of the layout, then of their second lanes, their third and so on; -1 or left out: any.")
+    cores: list[Annotated[int, Field(ge=-1, le=4_095)]] = Field(default=[], max_length=256, description="Logical core of each thread of the layout, then of their second lanes, third lanes and so on; -1 or missing: any core.")

@@ -14,7 +14,7 @@ namespace nb = nanobind;
 template <typename T>
 using Input = nb::ndarray<const T, nb::ndim<1>, nb::c_contig, nb::device::cpu>;
 
-/// A NumPy array that owns the vector's memory; nothing is copied.
+/// A NumPy array that takes over the vector's memory without a copy.
 template <typename T, typename... Extents>
 nb::object to_numpy(std::vector<T> values, Extents... extents) {
     auto* owned = new std::vector<T>(std::move(values));

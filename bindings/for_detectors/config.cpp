@@ -7,7 +7,7 @@
 namespace anello::bindings {
 namespace {
 
-/// What a node is told beside its configuration, where it is told.
+/// An optional value that a node gets in addition to its configuration.
 template <typename T>
 void take_if(const ConfigReader& all, const char* name, T& value) {
     if (all.has(name)) value = all.get<T>(name);

@@ -26,8 +26,8 @@ inline Nanoseconds nanoseconds(double value, double unit_ns) {
     return static_cast<Nanoseconds>(std::llround(value * unit_ns));
 }
 
-/// Reads a flat configuration with dotted keys below a prefix. The Python side has checked types and bounds and filled
-/// in defaults, so a missing key or a wrong type is an error of the caller, named like any other.
+/// Reads a flat configuration with dotted keys below a prefix. Python has already checked types and bounds and filled
+/// in defaults, so a missing key or a wrong type is a caller's error; it is named in the same way.
 class ConfigReader {
   public:
     explicit ConfigReader(const nb::dict& values, std::string prefix = {})
@@ -45,11 +45,11 @@ class ConfigReader {
         nb::object value = values_[name.c_str()];
         T result;
         if (!nb::try_cast<T>(value, result))
-            throw ConfigError(name, "has another type here", nb::cast<std::string>(nb::repr(value)),
+            throw ConfigError(name, "has another type in this table", nb::cast<std::string>(nb::repr(value)),
                               "See anello config show.");
         return result;
     }
-    /// Replaces `value` where the key is given.
+    /// Replaces `value` if the key is given.
     template <typename T>
     void take(const char* key, T& value) const {
         value = get_or<T>(key, value);
@@ -67,23 +67,23 @@ class ConfigReader {
 /// counter_page, run_number, run_name, chain, config_digest; all optional.
 PageIdentity page_identity(const ConfigReader& all);
 
-/// What data files say of their run: of run_number, run_name, chain, config_digest, host, started, version and
-/// configuration, those that are given.
+/// The attributes of data files about their run: those given of run_number, run_name, chain, config_digest, host,
+/// started, version and configuration.
 std::vector<store::FileAttribute> about_run(const ConfigReader& all);
 
-/// run.seed. `run`: the section, or what else has the key `seed`.
+/// run.seed. `run` is the section, or another reader that has the key `seed`.
 std::uint64_t seed_config(const ConfigReader& run);
 
-/// Keys of the receive section that say where datagrams come from, without receive.ports.
+/// The keys of the section receive that describe the backend, without receive.ports.
 receive::BackendConfig backend_config(const ConfigReader& receive);
 
-/// What it says of buffers.
+/// The section's keys for buffers.
 receive::BufferRules buffer_rules(const ConfigReader& receive);
 
-/// receive.sources for n boards: none, one for all, or one each. Throws ConfigError.
+/// receive.sources for n boards: none, one for all, or one for each. Throws ConfigError.
 std::vector<receive::SourceAddress> sources_config(const ConfigReader& receive, std::size_t n_boards);
 
-/// Keys of the section publish; all optional, as a caller may have none.
+/// The keys of the section publish. All are optional, since a caller may have none.
 publish::PublishConfig publish_config(const ConfigReader& publish);
 
 }  // namespace anello::bindings

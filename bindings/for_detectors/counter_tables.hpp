@@ -7,10 +7,10 @@
 
 namespace anello::bindings {
 
-/// The counters of one enum, and the blocks that they stand in: what ledgers and the reference page are held against.
+/// The counters of one enum and their blocks. Tests compare ledgers and the reference page with it.
 struct CounterTable {
-    const char* name;    ///< of the enum, with its namespace
-    const char* blocks;  ///< separated by commas, <i> is a number; empty: counted in no page
+    const char* name;    ///< the enum's name with its namespace
+    const char* blocks;  ///< separated by commas, <i> is a number; empty: in no page
     std::span<const CounterLabel> labels;
 };
 

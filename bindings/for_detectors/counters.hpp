@@ -27,12 +27,12 @@ nb::dict by_block(const std::vector<CounterPage::Sample>& samples, Member member
 inline nb::dict values_of(const std::vector<CounterPage::Sample>& samples) {
     return by_block(samples, &CounterPage::Sample::value);
 }
-/// The same, by the control thread of the page's process, which shows by it that it goes on.
+/// The same for this process's own page. The call also shows that the control thread is alive.
 inline nb::dict kept_values_of(CounterPage& page) {
     page.beat(SystemClock::instance().wall_ns());
     return values_of(page.read());
 }
-/// How far the run is: a word of RunState. Throws ConfigError.
+/// Sets the state of the run, a word of RunState. Throws ConfigError.
 inline void set_state(CounterPage& page, const std::string& word) {
     page.set_state(parse_word<RunState>(word, "state"));
     page.beat(SystemClock::instance().wall_ns());

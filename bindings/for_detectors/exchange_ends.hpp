@@ -12,16 +12,16 @@
 
 namespace anello::bindings {
 
-/// A detector before and behind a node of the exchange: its bindings define one object of this class, outside all
-/// functions, under the name that input.from gives it.
+/// A detector's parts before and after a node of the exchange. Its bindings define one object of this class at
+/// namespace scope, with the name that input.from uses.
 class ExchangeEnds {
   public:
-    /// values: as anello.exchange.running.engine_values makes them; the detector's own below "feed".
+    /// values: made by anello.exchange.running.engine_values; the detector's own values are below "feed".
     using Take = void (*)(const nanobind::dict& values, pipeline::ExchangeNodeConfig& config);
 
     ExchangeEnds(std::string from, Take take) { all().emplace(std::move(from), take); }
 
-    /// Throws ConfigError where this engine has no such detector.
+    /// Throws ConfigError if this engine has no such detector.
     static void take(const std::string& from, const nanobind::dict& values, pipeline::ExchangeNodeConfig& config) {
         const auto found = all().find(from);
         if (found == all().end())

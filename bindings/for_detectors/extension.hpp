@@ -14,9 +14,9 @@
 
 namespace anello::bindings {
 
-/// A detector's part of the extension: its bindings.cpp defines one object of this class, outside all functions. What
-/// `bind` adds is found in anello._engine.<name>; its tables of counters and of keys, and its formats of packets, are
-/// listed with those of the engine.
+/// A detector's part of the extension. Its bindings.cpp defines one object of this class at namespace scope. The
+/// additions of `bind` are in anello._engine.<name>; its counter tables, key tables and packet formats are listed with
+/// those of the engine.
 class Extension {
   public:
     using Bind = void (*)(nanobind::module_&);

@@ -20,7 +20,7 @@ const char* const type_rule<double> = "must be a number";
 template <>
 const char* const type_rule<std::string> = "must be text";
 
-/// True and 1 are not the same here.
+/// True and 1 are different values here.
 template <typename T>
 bool cast(const nb::object& value, T& result) {
     return nb::isinstance<nb::bool_>(value) == std::is_same_v<T, bool> && nb::try_cast<T>(value, result);
@@ -42,7 +42,7 @@ nb::object limit(double value, bool is_whole) {
     return nb::int_(value < 0x1p63 ? static_cast<std::int64_t>(value) : std::numeric_limits<std::int64_t>::max());
 }
 
-/// What a list has; empty: it is none. A default may be an empty list, which does not tell.
+/// The type of a list's entries; empty if it is no list. An empty default does not show it.
 const char* entries_of(const KeyValue& value) {
     if (std::holds_alternative<std::vector<std::int64_t>>(value)) return "whole number";
     if (std::holds_alternative<std::vector<double>>(value)) return "number";

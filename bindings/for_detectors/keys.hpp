@@ -9,11 +9,11 @@
 
 namespace anello::bindings {
 
-/// What `section` gives for a key, with the type of `like`; none where it is not given. Throws ConfigError.
+/// The value of a key in `section`, with the type of `like`; none if it is not given. Throws ConfigError.
 std::optional<KeyValue> given_value(const ConfigReader& section, const std::string& key, const KeyRule& rule,
                                     const KeyValue& like);
 
-/// Takes the table's keys from `section`; what is not given stays as it is. Throws ConfigError.
+/// Reads the table's keys from `section`; keys that are not given keep their values. Throws ConfigError.
 template <typename Config>
 void take(const ConfigReader& section, const Keys<Config>& table, Config& config) {
     table.take(
@@ -23,7 +23,7 @@ void take(const ConfigReader& section, const Keys<Config>& table, Config& config
         config);
 }
 
-/// With receive.ports, by the chain's own table.
+/// Includes receive.ports, from the chain's own table.
 template <typename Ports>
 receive::BackendConfig backend_config(const ConfigReader& receive, const Keys<Ports>& table) {
     receive::BackendConfig config = backend_config(receive);
@@ -49,10 +49,10 @@ void take_threads(const ConfigReader& section, const Keys<Threads>& table, std::
     config.probe_share = threads.probe_share;
 }
 
-/// A table as the section `name` of a chain's module engine_keys is made from it (make_engine_keys.py).
+/// A key table from which the section `name` of a chain's module engine_keys is made (make_engine_keys.py).
 struct KeyTable {
     const char* name;
-    std::function<nb::dict()> describe;  ///< with a check of values by it
+    std::function<nb::dict()> describe;  ///< includes a function that checks values by the table
 };
 
 nb::dict about(const KeyRule& rule, const KeyValue& otherwise);

@@ -18,7 +18,8 @@
 
 namespace anello::bindings {
 
-/// What a node of any chain offers to Python. Whoever derives from it stops the node before its own members go.
+/// The functions that a node of any chain offers to Python. A derived class must stop the node before its own members
+/// are destroyed.
 template <typename Node>
 class NodeHandle {
   public:
@@ -34,7 +35,7 @@ class NodeHandle {
         node_->keep_page();
         return node_->finished();
     }
-    /// How far the run is: a word of RunState. Throws ConfigError.
+    /// Sets the state of the run, a word of RunState. Throws ConfigError.
     void set_state(const std::string& word) { bindings::set_state(node_->page(), word); }
     std::vector<std::uint16_t> ports() const { return node_->ports(); }
     nb::dict counters() const {
@@ -44,7 +45,7 @@ class NodeHandle {
     nb::dict counter_meanings() const { return meanings_of(node_->counters()); }
     nb::dict latency() const { return latency_of(node_->latency()); }
     nb::dict latency_over_time() const { return over_time(node_->latency_over_time()); }
-    /// Of the machine, by core; empty where it is not watched.
+    /// Wake-up delays of the machine for each core; empty if they are not measured.
     nb::dict hiccups() const {
         if constexpr (requires { node_->probe(); })
             if (node_->probe() != nullptr) return hiccups_of(*node_->probe());
@@ -52,7 +53,7 @@ class NodeHandle {
     }
     pipeline::Notices notices() { return node_->notices(); }
     pipeline::States states() const { return node_->states(); }
-    /// By board, of a node without an exchange.
+    /// For each board, of a node without an exchange.
     nb::dict sequences() {
         if (node_->running()) throw std::runtime_error("sequences: stop the node first");
         nb::dict by_board;
@@ -68,15 +69,15 @@ class NodeHandle {
     std::shared_ptr<Node> node_;
 };
 
-/// (text, severity) of each, as anello.account.notices.Notices.tell takes them.
+/// (text, severity) of each notice, in the form that anello.account.notices.Notices.tell takes.
 inline std::vector<std::pair<std::string, std::string>> told(const Notices& notices) {
     std::vector<std::pair<std::string, std::string>> told;
     for (const Notice& notice : notices) told.emplace_back(notice.text, name_of(notice.severity));
     return told;
 }
 
-/// As a class of the module, made from the values of a configuration; what only this chain has is for the caller to
-/// add.
+/// Adds the node as a class of the module, made from the values of a configuration. The caller adds functions that only
+/// this chain has.
 template <typename Handle>
 nb::class_<Handle> bind_handle(nb::module_& module, const char* name) {
     return nb::class_<Handle>(module, name)

@@ -9,7 +9,8 @@
 #include "source/sinks/udp_sink.hpp"
 #include "source_handle.hpp"
 
-/// Node and Source of a detector whose boards number their packets (anello/packet_chain). It says in a struct:
+/// Node and Source of a detector whose boards number their packets (anello/packet_chain). The detector is a struct
+/// with:
 ///   static wire::Verdict parse(std::span<const std::byte> datagram, receive::NumberedPacket& packet) noexcept;
 ///   static std::size_t write(std::uint32_t board, std::uint32_t sequence, std::span<std::byte> datagram) noexcept;
 ///   using User = a pipeline::PacketUser, made from (const bindings::ConfigReader& all, CounterPage& page);

@@ -25,7 +25,7 @@ inline nb::list lists_of(const RangeLog& log) {
     return ranges;
 }
 
-/// As anello.account.identity.SentNumbers reads it.
+/// In the form that anello.account.identity.SentNumbers reads.
 inline nb::dict dict_of(const source::SentLog& log) {
     nb::dict result;
     result["made"] = lists_of(log.made);
@@ -34,7 +34,7 @@ inline nb::dict dict_of(const source::SentLog& log) {
     return result;
 }
 
-/// As anello.account.identity.ReceivedNumbers reads it.
+/// In the form that anello.account.identity.ReceivedNumbers reads.
 inline nb::dict dict_of(const receive::SequenceLog& log) {
     nb::dict result;
     result["expected"] = lists_of(log.expected);

@@ -15,8 +15,8 @@
 
 namespace anello::bindings {
 
-/// What front ends of any detector offer to Python, as a class of the module, made from the values of a configuration;
-/// what only this detector has is for the caller to add.
+/// Adds the front ends of a detector as a class of the module, made from the values of a configuration. The caller adds
+/// functions that only this detector has.
 template <typename Handle>
 nb::class_<Handle> bind_source_handle(nb::module_& module, const char* name) {
     return nb::class_<Handle>(module, name)
@@ -30,7 +30,7 @@ nb::class_<Handle> bind_source_handle(nb::module_& module, const char* name) {
         .def("truth", &Handle::truth);
 }
 
-/// Front ends that are a source::PlannedSource, made of a configuration, what else it takes, sink, clock and page.
+/// Front ends of class source::PlannedSource, made from a configuration, further arguments, sink, clock and page.
 template <typename Source>
 class PlannedSourceHandle {
   public:
@@ -62,7 +62,7 @@ class PlannedSourceHandle {
     Source source_;
 };
 
-/// Which events were sent, as columns event_key u64[S] and pool_index u32[S]; none where there is no source yet.
+/// The sent events as columns event_key u64[S] and pool_index u32[S]; none if there is no source yet.
 template <typename Source>
 void add_sent(const Source* source, nb::dict& arrays) {
     std::vector<std::uint64_t> key;

@@ -128,7 +128,7 @@ class CameraSendKeys(Section):
 
     file: str = Field(default="", description="HDF5 file, relative to the report directory; empty: none.")
     file_format: Literal["table", "records"] = Field(default="table", description="How the file holds what boards sent. table: arrays, for h5py and all that reads HDF5; records: bytes that Anello reads, smaller.")
-    max_file_bytes: int = Field(default=0, ge=0, le=1_000_000_000_000_000, description="A new file (-0001, -0002 ...) once one has so many bytes; 0: one file.")
+    max_file_bytes: int = Field(default=0, ge=0, le=1_000_000_000_000_000, description="Size in bytes after which a new file (-0001, -0002 ...) begins; 0: one file.")
     tcp_host: str = Field(default="", description="Host that receives the event stream; empty: none.")
     tcp_port: int = Field(default=0, ge=0, le=65_535, description="Its TCP port.")
 
@@ -150,9 +150,9 @@ class CameraThreadsKeys(Section):
 
     layout: list[str] = Field(default=["receive+build+filter", "send"], min_length=1, max_length=32, description="One entry per thread: its stages, joined by +. All stages, in the order of the data path.")
     layout_parts: ClassVar[tuple[str, ...]] = ("receive", "build", "filter", "send",)
-    cores: list[Annotated[int, Field(ge=-1, le=4_095)]] = Field(default=[], max_length=256, description="Logical core of each thread of the layout, then of their second lanes, their third and so on; -1 or left out: any.")
-    wait: Literal["auto", "spin", "spin_pinned", "sleep"] = Field(default="auto", description="What a thread does when there is nothing to do. sleep: it is woken by what comes; spin: it looks again, at the cost of a core; spin_pinned: so do those that have a core; auto: the same, where that core is isolated or everything else has idle cores enough, otherwise sleep.")
-    placement: Literal["auto", "free"] = Field(default="auto", description="Where cores are not given; auto: threads on the data's way on cores of their own, at real-time priority where permitted, everything else on the others; free: wherever the system puts them.")
-    priority: Literal["usual", "realtime"] = Field(default="usual", description="Of threads that have a core, and of simulated front ends; realtime: before all usual threads.")
-    rest_us: float = Field(default=100, ge=0, le=10_000, description="How long a thread that sleeps rests after it found few datagrams (below 16), so that it finds more next time, us: less CPU time per datagram, so much more latency at most, as interrupt moderation of a network card; 0: never.")
-    probe_share: float = Field(default=0.004, ge=0, le=0.5, description="Of each core of the run, that may go into measuring how late the machine wakes a thread; 0: not measured.")
+    cores: list[Annotated[int, Field(ge=-1, le=4_095)]] = Field(default=[], max_length=256, description="Logical core of each thread of the layout, then of their second lanes, third lanes and so on; -1 or missing: any core.")
+    wait: Literal["auto", "spin", "spin_pinned", "sleep"] = Field(default="auto", description="What a thread does without work. sleep: new data wakes it; spin: it polls and takes a whole core; spin_pinned: threads with a core spin, the others sleep; auto: spin_pinned if that core is isolated or the other threads have enough idle cores, otherwise sleep.")
+    placement: Literal["auto", "free"] = Field(default="auto", description="Placement of threads without a given core. auto: each thread on the data's way gets a core, with real-time priority if permitted, and all other threads share the rest; free: the operating system places them.")
+    priority: Literal["usual", "realtime"] = Field(default="usual", description="Priority of threads with a core, and of simulated front ends; realtime: above all normal threads.")
+    rest_us: float = Field(default=100, ge=0, le=10_000, description="How long a sleeping thread rests after it found few datagrams (fewer than 16), so that it finds more next time, us. This saves CPU time per datagram and adds at most this latency, like interrupt moderation of a network card; 0: never.")
+    probe_share: float = Field(default=0.004, ge=0, le=0.5, description="Share of each core of the run for measuring how late the machine wakes threads; 0: not measured.")

@@ -157,13 +157,11 @@ void Idler::idle(Nanoseconds wait_ns) noexcept {
     const std::uint32_t n_doublings = std::min((n_idle_ - n_spins) / n_sleeps_per_length, 3U);
     const timespec rest{0, std::min(shortest_sleep_ns << n_doublings, longest_sleep_ns)};
     nanosleep(&rest, nullptr);
-    n_idle_ =
-        std::min(n_idle_, n_spins + 4 * n_sleeps_per_length);  // keeps the counter from wrapping round to spinning
+    n_idle_ = std::min(n_idle_, n_spins + 4 * n_sleeps_per_length);  // never wraps round to spinning
 }
 
 bool Idler::was_readable(Nanoseconds wait_ns) noexcept {
-    std::array<pollfd, 2> awaited{
-        {{descriptor_, POLLIN, 0}, {event_, POLLIN, 0}}};  // poll() ignores negative descriptors
+    std::array<pollfd, 2> awaited{{{descriptor_, POLLIN, 0}, {event_, POLLIN, 0}}};  // poll() ignores negative ones
     const timespec at_most{wait_ns / 1'000'000'000, wait_ns % 1'000'000'000};
     if (ppoll(awaited.data(), awaited.size(), &at_most, nullptr) <= 0) return false;
     eventfd_t n_woken = 0;

@@ -123,8 +123,7 @@ std::size_t BoardJoin::take_input() noexcept {
     std::size_t n_taken = 0;
     receive::Completion completion;
     for (std::uint32_t board = 0; board < n_boards_; ++board) {
-        const Nanoseconds read_until_ns =
-            source_.read_until_ns(board);  // read first: everything until then can be taken below
+        const Nanoseconds read_until_ns = source_.read_until_ns(board);  // before blocks are taken
         while (streams_[board].has_room() && source_.try_take(board, completion)) {
             take(board, completion);
             ++n_taken;
@@ -274,8 +273,7 @@ bool BoardJoin::choose_burst(std::uint32_t& burst_id) const noexcept {
         burst_id = completion.burst_id;
     };
     for (const BoardStream& stream : streams_) stream.for_each_waiting(consider);
-    return is_half(most) ||
-           (most > 0 && finishing_.load(std::memory_order_relaxed));  // if false, the caller asks again later
+    return is_half(most) || (most > 0 && finishing_.load(std::memory_order_relaxed));  // the caller asks again
 }
 
 std::uint32_t BoardJoin::n_boards_with(std::uint32_t burst_id) const noexcept {

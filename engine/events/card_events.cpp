@@ -174,9 +174,7 @@ std::uint64_t CardEvents::show_board(std::uint32_t board) noexcept {
     using B = BoardCounter;
     const receive::NanetBoardCounts& of = card_.board(board);
     const std::uint64_t n_events = read_[Card::events_complete] + read_[Card::events_incomplete];
-    const std::uint64_t n_merged =
-        n_events - std::min<std::uint64_t>(
-                       n_events, of.missing);  // the registers are read one after another, so they may disagree
+    const std::uint64_t n_merged = n_events - std::min<std::uint64_t>(n_events, of.missing);  // registers may disagree
     const std::uint64_t n_in = n_merged + of.late + of.duplicate + of.ahead;
     const BoardState state = of.is_silent ? BoardState::silent : of.has_ended ? BoardState::ended : BoardState::live;
     boards_[board].set(B::fragments_in, n_in);

@@ -13,9 +13,7 @@ inline constexpr std::uint32_t max_boards = 32;
 
 struct MergerConfig {
     std::uint32_t n_boards = 4;
-    std::uint32_t first_board =
-        0;  ///< number of the first board in the names of counters; another node has the boards before
-    // merger_keys explains each of these.
+    std::uint32_t first_board = 0;  // its number in the names of counters; another node has those before
     std::uint32_t window_ticks = 1;
     Nanoseconds timeout_ns = 20'000'000;
     Nanoseconds batch_time_ns = 100'000;

@@ -10,7 +10,7 @@
 
 namespace anello::pipeline {
 
-/// The streams of the receive stage as the merger sees them: stream i is board i.
+/// Gives the streams of the receive stage to the merger: stream i is board i.
 class BlockIntake final : public events::BlockSource {
   public:
     explicit BlockIntake(std::vector<std::unique_ptr<receive::BlockStream>>& streams) noexcept : streams_(streams) {}

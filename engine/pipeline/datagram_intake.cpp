@@ -10,7 +10,7 @@
 namespace anello::pipeline {
 namespace {
 
-constexpr Nanoseconds show_every_ns = 100'000'000;  // a system call per port
+constexpr Nanoseconds show_every_ns = 100'000'000;  // showing takes a system call per port
 
 }  // namespace
 

@@ -12,35 +12,35 @@
 
 namespace anello::pipeline {
 
-/// What DatagramIntake gives datagrams to, one by one. Its thread calls all members.
+/// Receives the datagrams of a DatagramIntake one by one. The intake's thread calls all members.
 /// Hot path: no allocation, no lock, no log, no throw.
 class DatagramUser {
   public:
     virtual ~DatagramUser() = default;
-    /// False: datagrams stay with the system for now.
+    /// If false, datagrams stay in the kernel for now.
     virtual bool has_room() noexcept { return true; }
-    virtual void begin_batch(Nanoseconds) noexcept {}  ///< of some datagrams: when they were received, monotonic clock
+    virtual void begin_batch(Nanoseconds) noexcept {}  ///< time of receipt of the following datagrams, monotonic clock
     virtual void use(const receive::Datagram& datagram) noexcept = 0;
-    /// After each batch. All that came until read_until_ns (monotonic clock) has been used: time-outs go by that.
-    /// Returns the work done.
+    /// Called after each batch. All datagrams received until read_until_ns (monotonic clock) have been used; time-outs
+    /// must use this time. Returns the work done.
     virtual std::size_t end_batch(Nanoseconds read_until_ns) noexcept = 0;
-    /// How long its thread may wait for datagrams, as its own time-outs stand.
+    /// How long its thread may wait for datagrams before the user's next time-out.
     virtual Nanoseconds longest_wait_ns() const noexcept { return usual_wait_ns; }
-    virtual void finish() noexcept = 0;  ///< The end: nothing will come.
+    virtual void finish() noexcept = 0;  ///< The end: no more datagrams will come.
 };
 
-/// The stage receive of chains that take datagrams one by one.
+/// The stage receive of chains that use datagrams one by one.
 class DatagramIntake {
   public:
-    /// Counters: "receive.port<p>". User and clock must outlive it.
+    /// Adds the counters "receive.port<p>". User and clock must outlive it.
     DatagramIntake(std::unique_ptr<receive::Backend> backend, DatagramUser& user, std::uint32_t batch_datagrams,
                    const Clock& clock, CounterPage& page);
 
-    /// Without add_notices and add_states.
+    /// The stage, without add_notices and add_states.
     Stage stage();
     std::vector<std::uint16_t> ports() const;
     bool finished() const noexcept { return backend_->finished(); }
-    /// Of the monotonic clock, when a datagram came last; 0: none has. Any thread.
+    /// Any thread: monotonic time of the last datagram; 0: there was none.
     Nanoseconds last_came_ns() const noexcept { return last_came_ns_.load(std::memory_order_relaxed); }
     void add_notices(Notices& notices);
     void add_states(States& states) const;
@@ -58,7 +58,7 @@ class DatagramIntake {
     std::vector<receive::Datagram> batch_;
     receive::ReadTimes times_;
     std::vector<Counters<receive::PortCounter>> ports_;
-    std::vector<AddedNotice> dropped_;  // by port
+    std::vector<AddedNotice> dropped_;  // of each port
     TroubleNotice trouble_;
     Nanoseconds shown_ns_ = 0;
     std::atomic<Nanoseconds> last_came_ns_{0};

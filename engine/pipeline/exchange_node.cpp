@@ -17,16 +17,16 @@
 namespace anello::pipeline {
 namespace {
 
-constexpr std::size_t life_bytes = sizeof(std::uint64_t);  // of an address, before the fabric's
-/// PERF NOTE: steps without work before a thread sleeps; with more nodes than cores each of them is taken from
-/// somebody who has work.
+constexpr std::size_t life_bytes = sizeof(std::uint64_t);  // of an address, before the fabric's part
+/// PERF NOTE: number of steps without work before a thread sleeps. With more nodes than cores, each step takes time
+/// from a node that has work.
 constexpr std::uint32_t n_idle_steps = 20;
 constexpr Nanoseconds drain_ns = 5'000'000'000;
 
 void check_address(std::span<const std::byte> address) {
     if (address.size() < life_bytes)
-        throw ConfigError("address", "must be of a node of the exchange", fmt::format("{} bytes", address.size()),
-                          "Pass what that node's address() gives.");
+        throw ConfigError("address", "must be the address of a node of the exchange",
+                          fmt::format("{} bytes", address.size()), "Pass what that node's address() gives.");
 }
 
 bool is_alone(const ThreadPlan& plan, std::string_view stage) {
@@ -37,7 +37,8 @@ void validate(const ExchangeNodeConfig& config) {
     const std::size_t n_threads = config.threads.size();
     if (n_threads != 1 && !(n_threads == 2 && is_alone(config.threads.front(), "generator")))
         throw ConfigError(
-            "threads.layout", "may set the generator apart; the units share their fabric's thread",
+            "threads.layout",
+            "may have only the generator on its own thread; the units share the thread of their fabric",
             fmt::format("{} threads", n_threads),
             "Use [\"generator+readout+builder+manager\"] or [\"generator\", \"readout+builder+manager\"].");
     if (config.n_buffers < 2)
@@ -61,7 +62,7 @@ ExchangeNode::ExchangeNode(const ExchangeNodeConfig& config, const Clock& clock)
       clock_(clock),
       page_(config.page),
       seen_(config.exchange.farm.n_nodes(), exchange::NodeState::connecting),
-      manager_told_(config.exchange.farm.manager) {
+      reported_manager_(config.exchange.farm.manager) {
     make_units(clock);
     make_fabric(clock);
     make_chain();
@@ -70,7 +71,7 @@ ExchangeNode::ExchangeNode(const ExchangeNodeConfig& config, const Clock& clock)
 
 ExchangeNode::~ExchangeNode() {
     abort();
-    if (sink_) sink_->close();  // it reads from the builder's memory
+    if (sink_) sink_->close();  // because it reads from the builder's memory
 }
 
 void ExchangeNode::make_units(const Clock& clock) {
@@ -154,7 +155,7 @@ void ExchangeNode::connect_now(exchange::Node node, std::span<const std::byte> a
 void ExchangeNode::connect(exchange::Node node, std::vector<std::byte> address) {
     if (node >= seen_.size())
         throw ConfigError("node", "must be below the number of nodes", std::to_string(node), "Nodes count from 0.");
-    if (node == config_.exchange.self) return;  // it knows itself
+    if (node == config_.exchange.self) return;  // a node is not connected with itself
     check_address(address);
     if (!started_) {
         known_[node] = std::move(address);
@@ -177,7 +178,7 @@ void ExchangeNode::disconnect(exchange::Node node) {
     command([this, node] { station_->lose(node, exchange::NodeState::said_gone); });
 }
 
-/// Done by the fabric's thread, or at once where there is none.
+/// The fabric's thread executes the command, or the caller if there is no such thread.
 void ExchangeNode::command(std::function<void()> command) {
     if (!started_) return command();
     {
@@ -200,7 +201,7 @@ void ExchangeNode::run_commands() noexcept {
 
 // --- The chain
 
-/// In the order of the data's way; the end of the run comes first, since nothing drains before it.
+/// In the order of the data's way, except that the end of the run comes first, since nothing drains before it.
 void ExchangeNode::make_chain() {
     runner_.add({.stages = {run_stage()}, .threads = {}});
     if (input_) runner_.add(input_->part());
@@ -228,7 +229,7 @@ ChainPart ExchangeNode::generator_part() {
             config_.wait};
 }
 
-/// The units, and what built events are given to. Their thread ends before what is behind drains.
+/// The units, and the sink for built events. Their thread ends before the later stages drain.
 ChainPart ExchangeNode::exchange_part() {
     ThreadPlan plan{.name = fmt::format("exchange.{}", config_.exchange.self),
                     .stages = {"exchange"},
@@ -267,7 +268,7 @@ void ExchangeNode::start() {
     station_->begin();
     for (const auto& [node, address] : known_) connect_now(node, address);
     known_.clear();
-    started_ = true;  // commands are for the threads from now on
+    started_ = true;  // from now on the threads execute commands
     try {
         runner_.start();
     } catch (...) {
@@ -287,7 +288,7 @@ std::size_t ExchangeNode::work() noexcept {
         n_idle_ = 0;
     } else if (config_.wait == WaitPolicy::sleep && ++n_idle_ > n_idle_steps) {
         wait_for_work();
-        return 1;  // it has slept already
+        return 1;  // work() has already waited
     } else {
         std::this_thread::yield();
         return 1;
@@ -300,12 +301,12 @@ void ExchangeNode::wake_units() noexcept {
 }
 
 void ExchangeNode::wait_for_work() noexcept {
-    sleeping_.store(true);  // before the last look: who gives us something after it sees this
+    sleeping_.store(true);  // set before the last look, so that a thread that gives us work afterwards sees it
     const bool has_work = source_apart_ && station_->do_work() > 0;
     if (!has_work && fabric_->arm()) {
         Nanoseconds due_ns = station_->next_due_ns();
         if (generator_ != nullptr && !source_apart_) due_ns = std::min(due_ns, generator_->next_due_ns());
-        // The fabric has its turn well within each heartbeat.
+        // Serves the fabric well within each heartbeat.
         const Nanoseconds longest_ns = std::min(longest_idle_ns, config_.fabric.heartbeat_ns / 4);
         const Nanoseconds left_ns = std::clamp<Nanoseconds>(due_ns - clock_.monotonic_ns(), 0, longest_ns);
         const timespec timeout{0, static_cast<long>(left_ns)};
@@ -316,7 +317,7 @@ void ExchangeNode::wait_for_work() noexcept {
     sleeping_.store(false);
 }
 
-/// Once their thread has ended.
+/// Called once their thread has ended.
 void ExchangeNode::end_units() {
     started_ = false;
     run_commands();
@@ -336,7 +337,7 @@ void ExchangeNode::leave() {
 }
 
 std::string ExchangeNode::failure() const {
-    if (runner_.stuck_stage() == "manager") return "the run did not end in time: not all is accounted for";
+    if (runner_.stuck_stage() == "manager") return "the run did not end in time: not all data is accounted for";
     return finished() ? station_->failure() : "";
 }
 
@@ -359,8 +360,8 @@ std::map<std::string, std::uint64_t> ExchangeNode::progress() const {
     return progress;
 }
 
-/// The fabric's links come and go on its own thread, which therefore says what they are; here lies what it said last,
-/// and it is asked to say it anew.
+/// Only the fabric's own thread knows the states of its links. This returns what that thread last wrote, and requests
+/// new text from it.
 std::string ExchangeNode::fabric_words() const {
     if (!started_) return fabric_->describe();
     words_wanted_.store(true, std::memory_order_release);  // pairs with work()
@@ -400,9 +401,9 @@ void ExchangeNode::add_notices(Notices& notices) {
                                now == exchange::NodeState::up ? Severity::info : Severity::bad});
     }
     const exchange::Node manager = station_->manager_node();
-    if (manager != std::exchange(manager_told_, manager))
-        notices.push_back({fmt::format("node {} is the event manager now, or is to be", manager), Severity::warning});
-    if (const std::string why = failure(); !why.empty() && !std::exchange(failure_told_, true))
+    if (manager != std::exchange(reported_manager_, manager))
+        notices.push_back({fmt::format("node {} is, or will be, the event manager", manager), Severity::warning});
+    if (const std::string why = failure(); !why.empty() && !std::exchange(is_failure_reported_, true))
         notices.push_back({why, Severity::bad});
     const std::lock_guard lock(mutex_);
     append(std::exchange(command_errors_, {}), notices);

@@ -18,8 +18,8 @@
 
 namespace anello::pipeline {
 
-/// One node of the exchange: a fabric, the units behind it, a generator, and the threads that serve them. Everything is
-/// taken in the constructor. The control thread calls all members; what concerns the fabric is done by its own thread.
+/// One node of the exchange: a fabric, its units, a generator, and their threads. The constructor allocates everything.
+/// The control thread calls all members; the fabric's own thread executes everything that concerns the fabric.
 class ExchangeNode {
   public:
     explicit ExchangeNode(const ExchangeNodeConfig& config,
@@ -28,35 +28,35 @@ class ExchangeNode {
     ExchangeNode(const ExchangeNode&) = delete;
     ExchangeNode& operator=(const ExchangeNode&) = delete;
 
-    /// Of this process, and no other that may come in its place: its life and the fabric's address.
+    /// Identifies this process and its restarts: a number for its life, followed by the fabric's address.
     std::vector<std::byte> address() const;
-    /// Before start() of all other nodes, which it then connects with; later with one that came again. Throws
-    /// ConfigError where the address is too short; one that is wrong otherwise is an error of start(), later a notice.
+    /// Call it before start() for all other nodes, and later for a node that came again. Throws ConfigError if the
+    /// address is too short; start(), or later a notice, reports other errors of the address.
     void connect(exchange::Node node, std::vector<std::byte> address);
     void disconnect(exchange::Node node);
 
     void start();  ///< Throws ConfigError, SystemError.
-    /// Orderly end of the whole run, and of the threads; waits for what is on its way, as the timeouts say.
+    /// Ends the whole run in order, then the threads; waits for data on its way as the timeouts allow.
     void stop() { runner_.stop(); }
-    void abort();  ///< At once; the others find this node gone.
-    /// The run is over, or this node's part in it: see failure().
+    void abort();  ///< Ends immediately; the other nodes see this node as dead.
+    /// True if the run is over, or this node's part in it: see failure().
     bool finished() const noexcept { return station_->finished() || station_->failed(); }
     std::string failure() const;
 
     std::vector<CounterPage::Sample> counters() const { return page_.read(); }
     CounterPage& page() noexcept { return page_; }
-    void keep_page() { runner_.keep_page(); }  ///< Now and then: the page shows that this thread goes on.
+    void keep_page() { runner_.keep_page(); }  ///< Call periodically: shows that this thread is alive.
     std::map<std::string, std::uint64_t> progress() const;
-    /// What each part is and how it does. Of the fabric: as its thread last said it, at the call before this one.
+    /// What each part is, and its state. The fabric's state is that of the call before this one.
     States states() const { return runner_.states(); }
-    /// What changed since the last call, one line each.
+    /// What changed since the last call, for the operator.
     Notices notices() { return runner_.notices(); }
     const exchange::Station& station() const noexcept { return *station_; }
-    /// After stop() or abort().
+    /// Call it after stop() or abort().
     exchange::NodeAccount account() const { return exchange::account_of(*station_); }
-    /// UDP ports of the node's front ends; none where the generator is the input.
+    /// UDP ports of the node's front ends; none if the generator is the input.
     std::vector<std::uint16_t> ports() const;
-    /// Of the stages behind the builder.
+    /// Latencies of the stages after the builder.
     Latencies latency() const { return runner_.latency(); }
     LatenciesOverTime latency_over_time() const { return runner_.latency_over_time(); }
 
@@ -92,12 +92,12 @@ class ExchangeNode {
     std::unique_ptr<exchange::Generator> generator_;
     std::unique_ptr<ExchangeInput> input_;  ///< instead of the generator
     std::unique_ptr<exchange::MepSink> sink_;
-    publish::MepPublisher* publisher_ = nullptr;  ///< the sink, where built events are published
-    ExchangeOutput* output_ = nullptr;            ///< the sink, or behind the publisher, where it is one
+    publish::MepPublisher* publisher_ = nullptr;  ///< the sink, if built events are published
+    ExchangeOutput* output_ = nullptr;            ///< the sink, or the publisher's next stage, if there is one
     std::unique_ptr<exchange::Station> station_;
     std::unique_ptr<fabric::Fabric> fabric_;
-    bool source_apart_ = false;  ///< on a thread of its own, or several
-    std::uint64_t passed_ = 0;   ///< by the source, when it woke the units last
+    bool source_apart_ = false;  ///< on one or more threads of its own
+    std::uint64_t passed_ = 0;   ///< of the source, when it last woke the units
     bool started_ = false, aborted_ = false, has_left_ = false;
     std::uint32_t n_idle_ = 0;
     std::atomic<bool> sleeping_{false};
@@ -109,12 +109,12 @@ class ExchangeNode {
     Notices command_errors_;
     std::atomic<bool> has_commands_{false};
 
-    /// Addresses, until the start: a connection that nobody serves would be given up while an operator waits.
+    /// Addresses until the start, because a connection that no thread serves would time out while an operator waits.
     std::map<exchange::Node, std::vector<std::byte>> known_;
     std::vector<exchange::NodeState> seen_;
-    bool failure_told_ = false;
-    exchange::Node manager_told_;
-    Runner runner_;  ///< last: its threads end before what they work on
+    bool is_failure_reported_ = false;
+    exchange::Node reported_manager_;
+    Runner runner_;  ///< last member: its threads end before the objects that they use
 };
 
 }  // namespace anello::pipeline

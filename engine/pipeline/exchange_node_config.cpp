@@ -10,11 +10,12 @@ namespace {
 using C = ExchangeNodeConfig;
 using K = Key<C>;
 
-constexpr std::array wait_words{"spin", "adaptive"};  // of WaitPolicy, beside one's neighbours on a machine
+constexpr std::array wait_words{"spin", "adaptive"};  // the words of WaitPolicy with neighbours on the machine
 
 constexpr std::array waiting{
     K::of_words<&C::wait, wait_words>(
-        "wait", "What a thread does when there is nothing to do; adaptive: it spins for a moment, then sleeps."),
+        "wait",
+        "What a thread does without work. spin: it uses a whole core; adaptive: it spins briefly, then sleeps."),
 };
 
 constexpr std::array room{
@@ -22,13 +23,14 @@ constexpr std::array room{
 };
 
 constexpr std::array framing{
-    K::of<&C::frame_ticks>("frame_ticks", {16, 65'536},
-                           "Input merged by time: a time frame, the exchange's event, ticks of 24.951 ns."),
+    K::of<&C::frame_ticks>(
+        "frame_ticks", {16, 65'536},
+        "Input merged by time: length of a time frame, which is the exchange's event, ticks of 24.951 ns."),
 };
 
 constexpr std::array storing{
     K::of<&C::max_file_bytes>("max_file_bytes", {0, 1e15},
-                              "A new file (-0001, -0002 ...) once one has so many bytes; 0: one file."),
+                              "Size in bytes after which a new file (-0001, -0002 ...) begins; 0: one file."),
 };
 
 }  // namespace

@@ -15,21 +15,21 @@
 
 namespace anello::pipeline {
 
-/// Everything a node of the exchange is told before it starts.
+/// The complete configuration of a node of the exchange.
 struct ExchangeNodeConfig {
-    PageIdentity page;  ///< of its counters
+    PageIdentity page;  ///< of its counter page
     exchange::ExchangeConfig exchange;
-    exchange::GeneratorConfig generator;  ///< where there is no input
-    MakeExchangeInput make_input;         ///< none: the generator
-    MakeExchangeOutput make_output;       ///< none: `file`, or nothing
+    exchange::GeneratorConfig generator;  ///< used without an input
+    MakeExchangeInput make_input;         ///< null: the generator
+    MakeExchangeOutput make_output;       ///< null: `file`, or nothing
     std::uint32_t frame_ticks = default_frame_ticks;
-    std::size_t max_mfp_bytes = 0;  ///< with an input: MFPs are at most so long
+    std::size_t max_mfp_bytes = 0;  ///< with an input: largest MFP
     std::uint32_t n_buffers = 64;   ///< of the readout unit
     fabric::FabricConfig fabric;
     fabric::MakeFabric make_fabric = fabric::make_fabric;
-    std::string file;                  ///< of built events; empty: they are counted only
-    std::uint64_t max_file_bytes = 0;  ///< a new file once one has so many; 0: one file
-    publish::PublishConfig publish;    ///< of built events, before whatever else becomes of them
+    std::string file;                  ///< for built events; empty: they are only counted
+    std::uint64_t max_file_bytes = 0;  ///< a new file begins at this size; 0: one file
+    publish::PublishConfig publish;    ///< for built events, before they go to the next stage
     memory::Kind memory = memory::Kind::host;
     std::vector<ThreadPlan> threads;  ///< of the exchange chain
     WaitPolicy wait = WaitPolicy::sleep;
@@ -39,7 +39,7 @@ struct ExchangeThreads : ThreadsConfig {
     ExchangeThreads() : ThreadsConfig{.layout = {"generator+readout+builder+manager"}} {}
 };
 
-/// Of the sections exchange, generator and input, and layout and cores of the section threads.
+/// For the sections exchange, generator and input, and the layout and cores of the section threads.
 extern const Keys<ExchangeNodeConfig> exchange_wait_keys, readout_room_keys, frame_keys, stored_keys;
 extern const Keys<ExchangeThreads> exchange_placement_keys;
 

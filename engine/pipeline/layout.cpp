@@ -18,7 +18,7 @@ std::string names_of(std::span<const std::string_view> chain) {
 
 std::vector<std::string> split(const std::string& text) {
     std::vector<std::string> words;
-    std::istringstream stream(text + "+");  // an entry may end with an empty word, which is then seen
+    std::istringstream stream(text + "+");  // so that an empty word at the end is found, too
     for (std::string word; std::getline(stream, word, '+');) {
         const auto first = word.find_first_not_of(' '), last = word.find_last_not_of(' ');
         words.push_back(first == std::string::npos ? "" : word.substr(first, last - first + 1));

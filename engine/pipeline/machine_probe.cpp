@@ -11,7 +11,7 @@
 namespace anello::pipeline {
 namespace {
 
-constexpr Nanoseconds its_own_timer_ns = 10'000'000'000;  // wakes it long before
+constexpr Nanoseconds its_own_timer_ns = 10'000'000'000;  // its timer wakes it much earlier
 
 std::vector<int> pinned_cores(std::span<const ThreadPlan> chain) {
     std::vector<int> cores;
@@ -24,13 +24,13 @@ std::vector<int> pinned_cores(std::span<const ThreadPlan> chain) {
 std::vector<int> usable_cores() {
     cpu_set_t set;
     std::vector<int> cores;
-    if (sched_getaffinity(0, sizeof set, &set) != 0) return cores;  // more cores than this set has room for
+    if (sched_getaffinity(0, sizeof set, &set) != 0) return cores;  // the machine has more cores than this set can hold
     for (int core = 0; core < CPU_SETSIZE; ++core)
         if (CPU_ISSET(core, &set)) cores.push_back(core);
     return cores;
 }
 
-/// Any of a chain's latencies: they grow while there are data.
+/// A number that grows while data arrives: the count of the chain's latencies.
 std::function<std::uint64_t()> n_recorded(const Latencies& latency) {
     std::vector<const LatencyHistogram*> legs;
     for (const auto& [name, leg] : latency) legs.push_back(leg);

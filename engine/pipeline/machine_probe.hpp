@@ -10,27 +10,27 @@
 
 namespace anello::pipeline {
 
-/// How late the machine itself wakes a thread, on each core that a chain may run on: those of its threads, then those
-/// that this thread may use, max_cores in all. Where the chain has real-time threads, probes go before them, so that
-/// what they measure is not the chain's own work.
+/// Measures how late the machine wakes a thread, on up to max_cores cores: those of the chain's threads, then others
+/// that this thread may use. If the chain has real-time threads, the probes have a higher priority, so that they do not
+/// measure the chain's own work.
 class MachineProbe {
   public:
     static constexpr std::size_t max_cores = 8;
-    static constexpr Nanoseconds idle_nap_ns = 25'000'000;  ///< while nothing comes one of all probes wakes so often
+    static constexpr Nanoseconds idle_nap_ns = 25'000'000;  ///< without data, one of all probes wakes at this interval
 
     struct OnCore {
         OnCore(int number, bool on_the_way, const HiccupProbe::Config& config, const Clock& clock)
             : core(number), is_on_the_way(on_the_way), probe(config, clock) {}
 
         int core;
-        bool is_on_the_way;  ///< a thread of the chain is pinned there, or none is pinned anywhere
+        bool is_on_the_way;  ///< a thread of the chain is pinned there, or no thread is pinned
         HiccupProbe probe;
     };
 
     /// The clock must outlive it. Throws SystemError.
     MachineProbe(std::span<const ThreadPlan> chain, HiccupProbe::Config config, const Clock& clock);
 
-    ChainPart part();  ///< To run behind the chain; must not outlive it.
+    ChainPart part();  ///< Runs after the chain and must not outlive this object.
     const std::deque<OnCore>& cores() const noexcept { return cores_; }
 
   private:
@@ -38,8 +38,8 @@ class MachineProbe {
     bool realtime_ = false;
 };
 
-/// Beside the chain that the runner has, for this share of each core; null for 0. It must outlive the runner, and the
-/// clock it.
+/// Adds a probe to the runner's chain, with this share of each core; null for 0. It must outlive the runner, and the
+/// clock must outlive it.
 std::unique_ptr<MachineProbe> add_probe(Runner& runner, double share, std::span<const ThreadPlan> chain,
                                         const Clock& clock);
 

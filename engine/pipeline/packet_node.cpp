@@ -6,7 +6,7 @@
 namespace anello::pipeline {
 namespace {
 
-constexpr Nanoseconds last_packets_ns = 200'000'000;  // after the first board's end: those of the others are on the way
+constexpr Nanoseconds last_packets_ns = 200'000'000;  // after the first board's end: packets of others are on their way
 
 }  // namespace
 

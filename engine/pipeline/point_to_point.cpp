@@ -26,7 +26,7 @@ constexpr Nanoseconds connect_limit_ns = 5'000'000'000, longest_end_ns = 1'000'0
 constexpr std::uint32_t n_yields = 20;
 constexpr int longest_sleep_ms = 10;
 
-/// One end: counts what comes, and knows which of its buffers are on their way.
+/// One end of the connection: counts what it receives, and tracks which of its buffers are in use.
 class End final : public fabric::Listener {
   public:
     End(const PointToPointConfig& config, Peer self, std::uint64_t farm_id)
@@ -104,7 +104,7 @@ void connect(End& sender, End& receiver, const char* transport) {
     }
 }
 
-/// Until told to stop, and then until nothing of ours is under way any more, or nobody takes it.
+/// Runs until `stop`, and then until none of our transfers is under way, or the other end takes nothing more.
 void drive(End& end, const std::atomic<bool>& stop, bool sends) noexcept {
     const SystemClock& clock = SystemClock::instance();
     Nanoseconds stopped_ns = 0;
@@ -155,7 +155,7 @@ PointToPointResult measure_point_to_point(const PointToPointConfig& config) {
     std::thread receives([&] { drive(receiver, all_sent, false); });
     const SystemClock& clock = SystemClock::instance();
     const auto rest_ns = [&](Nanoseconds for_ns) { std::this_thread::sleep_for(std::chrono::nanoseconds(for_ns)); };
-    rest_ns(config.duration_ns / 10);  // until caches and buffers are filled
+    rest_ns(config.duration_ns / 10);  // fills caches and buffers first
     const Nanoseconds begun_ns = clock.monotonic_ns();
     const std::uint64_t before = receiver.n_received();
     rest_ns(config.duration_ns);

@@ -8,20 +8,20 @@
 
 namespace anello::pipeline {
 
-/// What a transport can do here.
+/// What a transport can do on this machine.
 struct TransportInfo {
     std::string name;
     bool available = false;
-    std::string reason;  ///< why it is not
-    std::string mode;    ///< how it works where it is
+    std::string reason;  ///< why it is not available
+    std::string mode;    ///< how it works, if it is available
 };
-/// Each transport, tried for a moment.
+/// Tries each transport briefly.
 std::vector<TransportInfo> probe_transports();
 
 struct PointToPointConfig {
     fabric::FabricConfig fabric;  ///< `self`, `n_peers` and `farm_id` are set for the measurement
     std::size_t message_bytes = 120'000;
-    std::uint32_t n_buffers = 20;  ///< that the sender sends from, and the receiver receives into, in turn
+    std::uint32_t n_buffers = 20;  ///< the sender sends from these, and the receiver receives into these, in turn
     Nanoseconds duration_ns = 1'000'000'000;
     void validate() const;  ///< Throws ConfigError.
 };
@@ -38,7 +38,7 @@ struct PointToPointResult {
     }
 };
 
-/// What a transport carries between two idle nodes: one thread sends, one receives. Throws ConfigError,
+/// Measures what a transport carries between two idle nodes: one thread sends, one receives. Throws ConfigError,
 /// SystemError.
 PointToPointResult measure_point_to_point(const PointToPointConfig& config);
 

@@ -12,14 +12,14 @@ namespace {
 
 constexpr Nanoseconds drain_limit_ns = 10'000'000'000, look_again_ns = 1'000'000;
 constexpr std::uint32_t most_steps_at_once = 64;
-constexpr Nanoseconds subscribers_limit_ns = 3'000'000'000;  // then draining goes on without them
+constexpr Nanoseconds subscribers_limit_ns = 3'000'000'000;  // draining then continues without them
 
 }  // namespace
 
-/// Of one stop().
+/// Time limits of one stop().
 struct Runner::Limits {
-    Nanoseconds subscribers_ns;  ///< when those are given up
-    Nanoseconds end_ns;          ///< of all stages that say nothing else
+    Nanoseconds subscribers_ns;  ///< until subscribers are given up
+    Nanoseconds end_ns;          ///< for all stages without a limit of their own
     bool gave_up = false;
 };
 
@@ -45,7 +45,7 @@ bool Runner::is_planned(const Stage& stage) const noexcept {
     });
 }
 
-/// One thread for each lane of its stages. The first serves the stages that have one lane.
+/// Makes one thread for each lane of its stages. The first thread also serves the stages with a single lane.
 void Runner::plan(std::size_t first_stage, const ThreadPlan& plan, WaitPolicy wait) {
     for (std::uint32_t lane = 0;; ++lane) {
         std::vector<std::size_t> stages;
@@ -77,7 +77,7 @@ void Runner::add_thread(std::span<const std::size_t> stages, std::uint32_t lane,
     if (first.wake_descriptor) thread.config.wake_descriptor = first.wake_descriptor(lane);
 }
 
-/// Of those of its stages that rest.
+/// The shortest rest of those of its stages that rest.
 Nanoseconds Runner::rest_ns(std::span<const std::size_t> stages, const ThreadPlan& plan) const noexcept {
     Nanoseconds shortest_ns = std::numeric_limits<Nanoseconds>::max();
     for (const std::size_t i : stages)
@@ -85,8 +85,8 @@ Nanoseconds Runner::rest_ns(std::span<const std::size_t> stages, const ThreadPla
     return shortest_ns;
 }
 
-/// Calls use(stage, how it is known that it has work): those that get what this stage gives. Of stages aside the one
-/// before, of others those aside of it and the next.
+/// Calls use(stage, function that tells if it has work) for each stage that gets this stage's output. A stage aside
+/// gives back to the main stage before it; a main stage feeds its stages aside and the next main stage.
 template <typename Use>
 void Runner::for_each_fed_by(const Stage& stage, Use use) const {
     const auto is_main = [](const Stage& one) { return one.do_work && !one.is_aside; };
@@ -110,8 +110,8 @@ Runner::Thread* Runner::thread_of(const Stage& stage, std::uint32_t lane) noexce
     return found == threads_.end() ? nullptr : &*found;
 }
 
-/// All are made before one starts, as they wake each other. A first stage without a descriptor that knows when it has
-/// something to do, such as a generator, sleeps until then.
+/// Configures all threads before one is made, since they wake each other. A first stage without a descriptor that knows
+/// when it has work, such as a generator, sleeps until then.
 void Runner::make_workers() {
     for (Thread& thread : threads_) {
         const Stage& first = *thread.served.front().stage;
@@ -124,12 +124,13 @@ void Runner::make_workers() {
         thread.worker = makes_threads_.make(thread.config, [&thread] { return step(thread); });
 }
 
-/// Of those that have a thread.
+/// True for the first stage with a thread.
 bool Runner::is_first(const Stage& stage) const noexcept {
     return &stage == &*std::ranges::find_if(stages_, [](const Stage& one) { return bool(one.do_work); });
 }
 
-/// Whom this thread wakes: lane by lane where the stage behind has as many, else all of them.
+/// Finds the threads that this thread wakes: lane by lane if the next stage has as many lanes, otherwise all of its
+/// lanes.
 void Runner::join(Thread& thread) {
     thread.wakes.clear();
     for (const Served& one : thread.served)
@@ -150,7 +151,8 @@ void Runner::add_wakes(Thread& thread, const Served& from, const Stage& to,
 }
 
 // Hot path: no allocation, no lock, no log, no throw.
-/// All that the stages from `from` on have to do, but no more than a share of steps, since some take in by themselves.
+/// Does the work of all stages from `from` on, but limits the number of steps, since some stages take new input by
+/// themselves.
 std::size_t Runner::carry_on(const Thread& thread, std::size_t from) noexcept {
     if (from == thread.served.size()) return 0;
     const Served& one = thread.served[from];
@@ -170,8 +172,8 @@ Nanoseconds Runner::longest_wait_ns(const Thread& thread) noexcept {
     return wait_ns;
 }
 
-/// One step of the thread's first stage, and what came of it is carried on before it takes in more: what came first is
-/// through first, and nothing waits between two stages of a thread.
+/// Makes one step of the thread's first stage and carries its output through the thread's later stages before it takes
+/// new input. So data leaves in the order of arrival, and nothing waits between two stages of a thread.
 std::size_t Runner::step(const Thread& thread) noexcept {
     const Served& first = thread.served.front();
     const std::size_t n_done = first.stage->do_work(first.lane) * first.weight + carry_on(thread, 1);
@@ -228,7 +230,7 @@ void Runner::await(const Stage& stage, Limits& limits) {
     if (stage.patience_ns) limits.end_ns = clock_.monotonic_ns() + drain_limit_ns;
 }
 
-/// Those all of whose stages have drained.
+/// Ends the threads all of whose stages have drained.
 void Runner::end_threads(std::size_t last_stage) {
     for (Thread& thread : threads_)
         if (thread.last_stage <= last_stage) thread.worker->stop();
@@ -247,13 +249,13 @@ void Runner::close_stages(std::size_t last_stage) {
     }
 }
 
-// --- What is told
+// --- Notices and states
 
 Notices Runner::notices() {
     Notices notices;
     for (const Stage& stage : stages_)
         if (stage.add_notices) stage.add_notices(notices);
-    if (!stuck_stage_.empty() && !std::exchange(stuck_told_, true))
+    if (!stuck_stage_.empty() && !std::exchange(is_stuck_reported_, true))
         notices.push_back(
             {fmt::format("draining took too long at the stage {}: what was still on the way is not accounted for",
                          stuck_stage_),
@@ -271,11 +273,11 @@ const char* running_words(const Worker& worker) noexcept {
 
 }  // namespace
 
-/// Empty: no thread has a core of its own.
+/// Empty if no thread has a core of its own.
 std::string Runner::placement_words() const {
     std::string placed, others;
     for (const Thread& thread : threads_) {
-        if (!thread.worker || thread.worker->config().goes_first) continue;  // that one only looks on
+        if (!thread.worker || thread.worker->config().goes_first) continue;  // a probe, which only measures
         const ThreadConfig& config = thread.worker->config();
         if (config.core < 0)
             others += fmt::format("{}{}", others.empty() ? "" : ", ", config.name);

@@ -14,9 +14,9 @@
 
 namespace anello::pipeline {
 
-/// Runs a chain: makes the threads of its stages, wakes them, lets the stages drain in order, and hands on what they
-/// tell. The control thread calls all members. What stages work on must outlive the runner, which ends its
-/// threads when it is destroyed.
+/// Runs a chain: makes the threads of its stages, wakes them, drains the stages in order, and collects their notices
+/// and states. The control thread calls all members. The objects that stages use must outlive the runner, whose
+/// destructor ends the threads.
 class Runner {
   public:
     explicit Runner(const Clock& clock = SystemClock::instance(), Threads& threads = Threads::system()) noexcept
@@ -25,20 +25,21 @@ class Runner {
     Runner(const Runner&) = delete;
     Runner& operator=(const Runner&) = delete;
 
-    /// Behind what was added before.
+    /// Adds stages after those added before.
     void add(ChainPart part);
 
-    /// Threads and buffers tell of themselves in this page, which must outlive it. Before start().
+    /// Threads and buffers report their state in this page, which must outlive the runner. Call it before start().
     void tell_in(CounterPage& page) noexcept { page_ = &page; }
-    /// Now and then, by the control thread: it goes on, and how buffers stand.
+    /// The control thread calls it periodically: it updates the state of the buffers and shows that the thread is
+    /// alive.
     void keep_page();
 
-    void start();  ///< Throws ConfigError, SystemError; then no thread is left.
-    /// Stage by stage, what is on the way arrives; a thread ends when the last of its stages has drained. Waits at most
-    /// 10 s, and for stages with a patience of their own as long as they say.
+    void start();  ///< Throws ConfigError, SystemError; then no thread is left running.
+    /// Drains stage by stage, so that all data on its way arrives; a thread ends when the last of its stages has
+    /// drained. Waits at most 10 s, for stages with a patience of their own as long as that.
     void stop();
     bool running() const noexcept { return running_; }
-    /// The first stage that did not drain in time; empty: all did.
+    /// The first stage that did not drain in time; empty if all did.
     const std::string& stuck_stage() const noexcept { return stuck_stage_; }
 
     Notices notices();
@@ -50,7 +51,7 @@ class Runner {
     struct Served {
         const Stage* stage;
         std::uint32_t lane;
-        std::size_t weight;  ///< of its work, against rest_below of the thread
+        std::size_t weight;  ///< factor of its work, for comparison with the thread's rest_below
     };
     struct Thread;
     struct Wake {
@@ -92,12 +93,12 @@ class Runner {
     Threads& makes_threads_;
     CounterPage* page_ = nullptr;
     std::map<std::string, BufferCell*> buffers_;
-    std::deque<Stage> stages_;  // a deque: threads keep pointers to what it has
+    std::deque<Stage> stages_;  // a deque, because threads keep pointers to its elements
     std::deque<Thread> threads_;
     std::vector<bool> closed_;
     bool running_ = false;
     std::string stuck_stage_;
-    bool stuck_told_ = false;
+    bool is_stuck_reported_ = false;
 };
 
 }  // namespace anello::pipeline

@@ -6,7 +6,7 @@
 
 #include "core/counters/counters.hpp"
 
-/// The sending stage's lines of the ledger: events_in = events_kept + events_filtered.
+/// The balance of the sending stage: events_in = events_kept + events_filtered.
 namespace anello::pipeline {
 
 enum class SendCounter : std::uint8_t { events_in, bytes_in, events_kept, events_filtered, images_dropped, count };
@@ -19,9 +19,9 @@ template <>
 inline constexpr std::array<CounterLabel, 5> counter_labels<pipeline::SendCounter>{{
     {"events_in", "events taken from the builder", Place::events},
     {"bytes_in", "bytes of data in them", Place::informative, in_bytes},
-    {"events_kept", "events that the filter let pass, or all without a filter", Place::events},
-    {"events_filtered", "events that the filter kept back", Place::events},
-    {"images_dropped", "images for the display that nobody took", Place::informative},
+    {"events_kept", "events accepted by the filter; without a filter all events", Place::events},
+    {"events_filtered", "events rejected by the filter", Place::events},
+    {"images_dropped", "images for the display that were not taken", Place::informative},
 }};
 
 }  // namespace anello

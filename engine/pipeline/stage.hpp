@@ -20,9 +20,9 @@
 namespace anello::pipeline {
 
 using Latencies = std::map<std::string, const LatencyHistogram*>;       ///< by name of the leg
-using LatenciesOverTime = std::map<std::string, const LatencySeries*>;  ///< of some of these legs
+using LatenciesOverTime = std::map<std::string, const LatencySeries*>;  ///< for some of these legs
 
-/// How a stage's buffers stand.
+/// State of a stage's buffers.
 struct BufferLevel {
     std::uint64_t n_buffers = 0, n_free = 0;
 
@@ -33,54 +33,55 @@ struct BufferLevel {
 };
 using BufferLevels = std::map<std::string, BufferLevel>;  ///< by name of the stage that fills them
 
-/// One stage of a chain, for the Runner: what it does, how it ends and what it tells. What a member leaves empty the
-/// stage does not do. The control thread calls all members but do_work and has_input.
+/// One stage of a chain, for the Runner: its work, its end, and its reports. A stage leaves members empty for what it
+/// does not do. The control thread calls all members except do_work and has_input.
 struct Stage {
-    std::string name;  ///< as threads.layout has it
+    std::string name;  ///< as in threads.layout
 
     // --- Working
-    std::uint32_t n_lanes = 1;  ///< of it, side by side, each on a thread of its own
-    /// It works for the stage before, which gets back what it gave; that one, not this, gives to the stage behind.
+    std::uint32_t n_lanes = 1;  ///< parallel lanes, each on a thread of its own
+    /// A stage aside works for the previous main stage and gives its results back to that one, which then feeds the
+    /// next stage.
     bool is_aside = false;
-    /// A step of one lane; returns the work done, 0 = idle. Without it the stage has no thread.
+    /// Makes a step of one lane; returns the work done, 0 = idle. A stage without it has no thread.
     std::function<std::size_t(std::uint32_t lane)> do_work{};
     std::size_t rest_below = 1;  ///< after less work than this a thread rests, so that the next step does more at once
-    std::optional<Nanoseconds> rest_ns{};  ///< instead of what the thread's plan says; the shortest of its stages
-    /// Readable when a lane has work; its thread sleeps on it.
+    std::optional<Nanoseconds> rest_ns{};  ///< overrides the plan's; the shortest of a thread's stages applies
+    /// Readable when a lane has work; the lane's thread sleeps on it.
     std::function<int(std::uint32_t lane)> wake_descriptor{};
-    /// This stage has work that `lane` of the stage before gave it: asked after each step of that one, by its thread,
-    /// which then wakes this one's.
+    /// True if `lane` of the previous stage has given this stage work. The previous stage's thread asks after each of
+    /// its steps, and then wakes this stage's thread.
     std::function<bool(std::uint32_t lane)> has_input{};
-    /// Of a stage aside, likewise: `lane` gave something back to the stage before, whose thread is woken.
+    /// For a stage aside: true if `lane` has given something back to the previous stage, whose thread is then woken.
     std::function<bool(std::uint32_t lane)> has_given_back{};
-    /// How long a lane may wait to be woken, as its own timers stand. Without it 1 ms. The first stage of a chain that
-    /// has no descriptor to be woken by sleeps exactly as long.
+    /// How long a lane may wait before its next timer. Default: 1 ms. The first stage of a chain, if it has no
+    /// descriptor, sleeps exactly this long.
     std::function<Nanoseconds(std::uint32_t lane)> longest_wait_ns{};
-    /// Instead of that, where the stage sleeps in a way of its own.
+    /// Replaces the runner's way to wake the thread, for stages that sleep in their own way.
     std::function<void()> wake{};
 
     // --- Ending
-    std::function<void()> drain{};             ///< What came before has drained: the stage works off what it has.
-    std::function<bool()> is_drained{};        ///< Without it the stage has drained when the next one has that says so.
-    std::optional<Nanoseconds> patience_ns{};  ///< how long it may take, where that depends on others than this chain
-    std::function<void()> give_up_subscribers{};  ///< Draining has waited for them long enough.
-    std::function<void()> close{};                ///< Its threads have ended.
+    std::function<void()> drain{};       ///< The previous stages have drained: the stage finishes the data it has.
+    std::function<bool()> is_drained{};  ///< Without it, the stage has drained when the next stage that has it says so.
+    std::optional<Nanoseconds> patience_ns{};     ///< time limit for draining, if it depends on others than this chain
+    std::function<void()> give_up_subscribers{};  ///< Called when draining has waited long enough for subscribers.
+    std::function<void()> close{};                ///< Called after its threads have ended.
 
-    // --- Telling
-    std::function<void(Notices&)> add_notices{};  ///< What changed since the last call, one line each.
+    // --- Reporting
+    std::function<void(Notices&)> add_notices{};  ///< What changed since the last call, for the operator.
     std::function<void(States&)> add_states{};
     std::function<void(BufferLevels&)> add_buffers{};
     std::function<void(Latencies&)> add_latency{};
     std::function<void(LatenciesOverTime&)> add_latency_over_time{};
 };
 
-/// Stage::longest_wait_ns where nothing but input makes work.
+/// For Stage::longest_wait_ns of stages whose work comes only from input.
 inline Nanoseconds no_timers(std::uint32_t) noexcept {
     return longest_idle_ns;
 }
 
-/// Stages in the order of the data's way, and the threads that serve them. What a plan names beside these stages is
-/// left out; a stage that no plan names has a thread of its own.
+/// Stages in the order of the data's way, and the threads that serve them. Names in a plan that are not among these
+/// stages are ignored; a stage in no plan gets a thread of its own.
 struct ChainPart {
     std::vector<Stage> stages;
     std::vector<ThreadPlan> threads;

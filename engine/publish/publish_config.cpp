@@ -22,15 +22,15 @@ constexpr std::array keys{
                        "Address for subscribers; stream: @name, or a path; ZeroMQ: tcp://INTERFACE:PORT (*: any free "
                        "port) or ipc://PATH. Exchange: {node} is the node's number."),
     K::of<&C::when_full>("when_full",
-                         "When a subscriber has no room, or there is none: the stages before it wait, too, or the "
-                         "record is dropped and counted."),
+                         "What happens if a subscriber has no room, or there is none. wait: the previous stages wait, "
+                         "too; drop: the record is dropped and counted."),
     K::of<&C::max_subscribers>(
         "max_subscribers", {1, 64},
-        "stream: subscribers at a time; ZeroMQ: each may have 1/max_subscribers of n_buffers waiting."),
+        "stream: most subscribers at a time; ZeroMQ: a subscriber may use 1/max_subscribers of n_buffers."),
     K::of<&C::n_buffers>("n_buffers", {2, 65'536},
                          "ZeroMQ: records in flight to all subscribers together. A stream's ring belongs to the "
                          "subscriber."),
-    K::of<&C::allow_users>("allow_users", "stream: ids of other users that may subscribe, besides our own and root."),
+    K::of<&C::allow_users>("allow_users", "stream: ids of users that may subscribe, besides this user and root."),
 };
 
 bool is_endpoint(std::string_view address) {

@@ -46,36 +46,36 @@ namespace anello {
 
 template <>
 inline constexpr std::array<CounterLabel, 10> counter_labels<publish::PublishCounter>{{
-    {"records_in", "records taken from the stage before, each with one outcome", Place::records},
-    {"records_sent", "records that at least one subscriber's ring, or libzmq, took", Place::records},
-    {"bytes_sent", "length of these, each once", Place::informative, in_bytes},
+    {"records_in", "records taken from the previous stage; each has one outcome", Place::records},
+    {"records_sent", "records accepted by at least one subscriber's ring, or by libzmq", Place::records},
+    {"bytes_sent", "length of the records in records_sent, each counted once", Place::informative, in_bytes},
     {"records_waited", "records that found no room at first (when_full wait)", Place::informative},
-    {"records_dropped_full", "records for which nobody had room (when_full drop)", Place::records},
+    {"records_dropped_full", "records for which no subscriber had room (when_full drop)", Place::records},
     {"records_dropped_nobody", "records for which there was no subscriber (when_full drop)", Place::records},
-    {"records_dropped_too_large", "records longer than was announced at the start", Place::records},
+    {"records_dropped_too_large", "records longer than the limit announced at the start", Place::records},
     {"records_dropped_failed", "records that libzmq refused for another reason", Place::records},
     {"records_dropped_at_end", "records that still waited for room when the run ended", Place::records},
-    {"records_left_at_end", "of records_sent: libzmq still had them when the run ended, and gave them up",
+    {"records_left_at_end", "part of records_sent: records that libzmq still held when the run ended, and discarded",
      Place::informative},
 }};
 
 template <>
 inline constexpr std::array<CounterLabel, 7> counter_labels<publish::SubscriberCounter>{{
-    {"subscriptions", "subscribers that had this place, one after the other", Place::records},
-    {"records_offered", "records that came while it was there", Place::records},
-    {"records_sent", "of these: laid into its ring", Place::records},
-    {"bytes_sent", "length of these", Place::informative, in_bytes},
-    {"records_dropped_full", "of records_offered: its ring had no room", Place::records},
-    {"records_dropped_gone", "of records_offered: it was found to be gone", Place::records},
-    {"bytes_unread_at_death", "laid into its ring and not read, when it went without closing", Place::informative,
+    {"subscriptions", "subscribers that used this place, one after the other", Place::records},
+    {"records_offered", "records published while a subscriber had this place", Place::records},
+    {"records_sent", "part of records_offered: written to the subscriber's ring", Place::records},
+    {"bytes_sent", "length of the records in records_sent", Place::informative, in_bytes},
+    {"records_dropped_full", "part of records_offered: the subscriber's ring had no room", Place::records},
+    {"records_dropped_gone", "part of records_offered: the subscriber had died", Place::records},
+    {"bytes_unread_at_death", "bytes in its ring that the subscriber had not read when it died", Place::informative,
      in_bytes},
 }};
 
 template <>
 inline constexpr std::array<CounterLabel, 3> counter_labels<publish::AdmissionCounter>{{
-    {"admitted", "subscribers let in", Place::informative},
-    {"refused_too_many", "subscribers turned away: publish.max_subscribers are there", Place::informative},
-    {"refused_small_ring", "subscribers turned away: the largest record does not fit into their ring",
+    {"admitted", "subscribers admitted", Place::informative},
+    {"refused_too_many", "subscribers refused because there were publish.max_subscribers already", Place::informative},
+    {"refused_small_ring", "subscribers refused because the largest record does not fit into their ring",
      Place::informative},
 }};
 

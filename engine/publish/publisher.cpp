@@ -69,7 +69,7 @@ std::string Publisher::describe() const {
 Notices Publisher::notices() {
     if (!stall_.is_news()) return {};
     return {Notice{fmt::format(
-        "publish: nobody at {} has taken a record for {} s: {}", address(), stall_ns / 1'000'000'000,
+        "publish: no subscriber at {} has taken a record for {} s: {}", address(), stall_ns / 1'000'000'000,
         config_.when_full == WhenFull::wait ? "the run waits; let a subscriber read, or set publish.when_full to drop"
                                             : "records are dropped")}};
 }

@@ -178,8 +178,7 @@ Notices StreamPublisher::notices() {
                                         stall_ns / 1'000'000'000));
     const auto report = [&](AdmissionCounter counter, std::uint64_t& n_reported, const std::string& why) {
         const std::uint64_t n = admissions_[counter];
-        if (n != n_reported)
-            lines.push_back(fmt::format("publish: {} subscriber(s) turned away: {}", n - n_reported, why));
+        if (n != n_reported) lines.push_back(fmt::format("publish: {} subscriber(s) refused: {}", n - n_reported, why));
         n_reported = n;
     };
     report(AdmissionCounter::refused_too_many, refused_too_many_reported_,
@@ -189,7 +188,7 @@ Notices StreamPublisher::notices() {
                        std::bit_ceil(message_bytes(largest_record_bytes()))));
     const std::lock_guard lock(mutex_);
     if (!accept_error_.empty())
-        lines.push_back("publish: no subscriber can be let in: " + std::exchange(accept_error_, {}));
+        lines.push_back("publish: no subscriber can be admitted: " + std::exchange(accept_error_, {}));
     return lines;
 }
 

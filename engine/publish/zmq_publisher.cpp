@@ -57,7 +57,7 @@ void ZmqPublisher::make_socket() {
     zmq_setsockopt(socket_.get(), ZMQ_MAXMSGSIZE, &max_bytes, sizeof max_bytes);
     if (zmq_bind(socket_.get(), config().address.c_str()) != 0)
         throw SystemError(fmt::format("cannot publish at {}", config().address), errno,
-                          "Choose another publish.address, or stop the program that is there.");
+                          "Choose another publish.address, or stop the program that uses it.");
     std::array<char, 512> bound{};
     std::size_t n_bytes = bound.size();
     zmq_getsockopt(socket_.get(), ZMQ_LAST_ENDPOINT, bound.data(), &n_bytes);
@@ -70,8 +70,8 @@ Notices ZmqPublisher::notices() {
     const bool is_local = address_.starts_with("ipc://") || address_.starts_with("tcp://127.");
     if (!std::exchange(is_openness_reported_, true) && !is_local)
         lines.push_back(
-            fmt::format("publish: anyone who reaches {} can subscribe, without a key: let only those reach it "
-                        "who may, or publish at tcp://127.0.0.1 and tunnel it",
+            fmt::format("publish: anyone who can reach {} can subscribe without a key: restrict access to it, or "
+                        "publish at tcp://127.0.0.1 and use a tunnel",
                         address_));
     return lines;
 }
@@ -115,8 +115,7 @@ bool ZmqPublisher::fill_message(const OutgoingRecord& record) noexcept {
         std::byte* const bytes = buffers_.bytes(buffer).data();
         if (zmq_msg_init_data(&message_, bytes, record.length_bytes(), &give_back, &lent_[buffer]) != 0) return false;
         const bool is_end = record.header->kind == RecordKind::end;
-        lent_[buffer].store(is_end ? Lent::end : Lent::record,
-                            std::memory_order_relaxed);  // this thread alone has it so far
+        lent_[buffer].store(is_end ? Lent::end : Lent::record, std::memory_order_relaxed);  // no reader so far
         record.copy_to(bytes);
         next_buffer_ = (buffer + 1) % n;
         holds_message_ = true;

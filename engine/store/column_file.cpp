@@ -18,8 +18,7 @@ namespace {
 constexpr std::size_t page_bytes = 4096;
 constexpr std::uint64_t metadata_bytes = 4 * page_bytes;  // most bytes of metadata for new rows of one column
 
-constexpr std::uint64_t chunk_metadata_bytes =
-    2 * page_bytes;  // and for each filtered chunk, for its entry in the tree
+constexpr std::uint64_t chunk_metadata_bytes = 2 * page_bytes;  // and for each filtered chunk, for its entry
 constexpr std::size_t max_rank = 8;
 using Sizes = std::array<hsize_t, max_rank>;  // by dimension; those beyond the column's rank are ignored
 
@@ -107,7 +106,7 @@ void keep_metadata(hid_t access) {
 /// no chunk cache, so that a full disk shows in the append that fills it.
 void set_access(hid_t access, Disk& disk) {
     require(set_live_driver(access, disk), "register a driver of HDF5",
-            "This HDF5 wants drivers otherwise than those that Anello is tested with: "
+            "This HDF5 needs drivers of another kind than the versions that Anello is tested with: "
             "docs/decisions/0001-dependencies.md.");
     H5Pset_libver_bounds(access, H5F_LIBVER_V110, H5F_LIBVER_V110);
     H5Pset_alignment(access, 1, page_bytes);
@@ -185,8 +184,7 @@ void ColumnFile::make(Column& column) {
     const Handle space(H5Screate_simple(rank_of(rows), none.data(), most.data()), H5Sclose);
     const Handle layout(H5Pcreate(H5P_DATASET_CREATE), H5Pclose);
     H5Pset_chunk(layout, rank_of(rows), chunk.data());
-    for (const ChunkFilter& filter :
-         rows.filters)  // optional: otherwise HDF5 would need them to write the filtered rows
+    for (const ChunkFilter& filter : rows.filters)  // optional: else HDF5 would need them
         H5Pset_filter(layout, filter.number, H5Z_FLAG_OPTIONAL, filter.values.size(), filter.values.data());
     column.dataset = H5Dcreate2(file_, column.name.c_str(), column.type, space, H5P_DEFAULT, layout, H5P_DEFAULT);
     require(column.dataset >= 0, "create the column " + column.name);

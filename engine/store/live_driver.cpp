@@ -17,8 +17,7 @@ namespace {
 /// Of a superblock of version 3, HDF5 file format specification 3.0, section II.A.
 constexpr std::size_t superblock_bytes = 48, flags_offset = 11, end_offset = 28, checksum_offset = 44;
 constexpr std::array<unsigned char, 9> superblock_begin{0x89, 'H', 'D', 'F', '\r', '\n', 0x1a, '\n', 3};
-constexpr haddr_t min_step_bytes = 64U << 10,
-                  max_step_bytes = 16U << 20;  // limits of the steps in which disk space is allocated
+constexpr haddr_t min_step_bytes = 64U << 10, max_step_bytes = 16U << 20;  // of allocated disk space
 constexpr haddr_t longest = haddr_t{1} << 62;
 
 struct On {

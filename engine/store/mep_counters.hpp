@@ -26,11 +26,11 @@ namespace anello {
 template <>
 inline constexpr std::array<CounterLabel, 6> counter_labels<store::MepStoreCounter>{{
     {"meps_taken", "multi-event packets taken from the builder", Place::meps},
-    {"meps_written", "of these: written whole", Place::meps},
-    {"events_written", "events in them", Place::informative},
-    {"bytes_written", "length of its files", Place::informative, in_bytes},
-    {"meps_lost", "of meps_taken: not written because the file refused", Place::meps},
-    {"refusing", "1 while the file takes nothing, as on a full disk", Place::informative, gauge},
+    {"meps_written", "part of meps_taken: written completely", Place::meps},
+    {"events_written", "events in the written multi-event packets", Place::informative},
+    {"bytes_written", "length of the files", Place::informative, in_bytes},
+    {"meps_lost", "part of meps_taken: not written because the file refused them", Place::meps},
+    {"refusing", "1 while the file refuses data, for example because the disk is full", Place::informative, gauge},
 }};
 
 }  // namespace anello

@@ -30,7 +30,7 @@ void receive_all(const Descriptor& control, std::span<std::byte> room, Nanosecon
         const Nanoseconds left_ns = deadline_ns - SystemClock::instance().monotonic_ns();
         if (n_bytes > 0) {
             room = room.subspan(static_cast<std::size_t>(n_bytes));
-            if (!room.empty() && left_ns <= 0) refuse_silent();  // byte by byte for ever
+            if (!room.empty() && left_ns <= 0) refuse_silent();  // limits a peer that sends single bytes for ever
             continue;
         }
         if (n_bytes == 0 || (errno != EAGAIN && errno != EINTR)) refuse_gone();

@@ -9,10 +9,11 @@
 
 namespace anello::stream {
 
-/// The TCP connection by which the sides of a stream over a network find each other. Neither waits for a peer beyond
+/// The TCP connection for the set-up of a stream over a network. Sending and receiving wait for the peer at most until
 /// the deadline (monotonic).
 
-/// Small enough that the first bytes of a connection find room at once. False: they did not, or the peer is gone.
+/// Sends the first bytes of a connection, few enough to fit into the socket at once. Returns false if they did not fit
+/// or the peer has died.
 bool send_all(const Descriptor& control, std::span<const std::byte> bytes) noexcept;
 /// Throws Refused: silent, gone.
 void receive_all(const Descriptor& control, std::span<std::byte> room, Nanoseconds deadline_ns);

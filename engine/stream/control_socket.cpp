@@ -70,14 +70,14 @@ bool somebody_listens(const SocketName& name) {
     return connect(probe.number(), name.get(), name.n_bytes) == 0 || errno == EAGAIN;
 }
 
-/// Ours to replace: a socket, and nobody listens.
+/// True if the socket file may be replaced: it is a socket on which no process listens.
 bool is_left_over(const std::string& address, const SocketName& name) {
     struct stat found {};
     return address.front() != '@' && lstat(address.c_str(), &found) == 0 && S_ISSOCK(found.st_mode) &&
            !somebody_listens(name);
 }
 
-/// The kernel says with each packet who sent it, from now on.
+/// From now on the kernel adds the sender's identity to each packet.
 void ask_for_credentials(const Descriptor& socket) noexcept {
     const int yes = 1;
     setsockopt(socket.number(), SOL_SOCKET, SO_PASSCRED, &yes, sizeof yes);

@@ -19,7 +19,8 @@ namespace anello::stream {
 namespace {
 
 constexpr Nanoseconds look_for_ends_ns = 1'000'000;
-/// The fabric reports the end after everything the peer put; its process may end before that: waits this long.
+/// The fabric reports the peer's end after its last put; its process may end before that, so the courier waits this
+/// long.
 constexpr Nanoseconds last_words_ns = 200'000'000;
 constexpr int turns_per_clock = 16;
 
@@ -57,7 +58,7 @@ Courier::Courier(const StreamConfig& config, const fabric::FabricConfig& fabric_
 
 Courier::~Courier() {
     if (!thread_.joinable()) return;
-    if (!programs_line_->is_ours()) {  // the thread is in the process that we were forked from
+    if (!programs_line_->is_ours()) {  // this is a fork of the process that has the thread
         thread_.detach();
         return;
     }
@@ -94,7 +95,7 @@ StreamEnds Courier::start(std::shared_ptr<Courier> self, Descriptor control) {
     courier.programs_line_ = std::make_unique<BellLine>(Descriptor(pair[0]));
     courier.own_line_ = std::make_shared<BellLine>(Descriptor(pair[1]));
     courier.control_ = std::move(control);
-    const SharedLine watched(self, courier.programs_line_.get());  // the ends keep the courier by it
+    const SharedLine watched(self, courier.programs_line_.get());  // the ends keep the courier alive by it
     StreamEnds hands;
     if (courier.departures_ != nullptr) {
         hands.send = std::make_unique<SharedSendEnd>(courier.departures_, watched);
@@ -147,8 +148,8 @@ bool Courier::carry() noexcept {
 }
 
 bool Courier::send_bytes() noexcept {
-    if (told_end_) return false;
-    const bool ended = from_program_->peer_ended();  // before head(), which is final then
+    if (sent_end_) return false;
+    const bool ended = from_program_->peer_ended();  // before head(), which is final afterwards
     const std::uint64_t head = from_program_->head(), begin = sent_;
     const std::size_t size_bytes = departures_->size_bytes();
     while (sent_ != head) {
@@ -158,14 +159,14 @@ bool Courier::send_bytes() noexcept {
         sent_ += n_bytes;
         counters_.add(StreamCounter::pieces_sent);
     }
-    if (ended && sent_ == head) told_end_ = say({FabricWord::ended, head});
-    return sent_ != begin || told_end_;
+    if (ended && sent_ == head) sent_end_ = say({FabricWord::ended, head});
+    return sent_ != begin || sent_end_;
 }
 
-/// In pieces of an eighth of the ring, and all of it when the ring is empty or we have nothing else to do: a sender may
-/// wait for any number of bytes.
+/// Returns space in pieces of an eighth of the ring, and all of it if the ring is empty or there is no other work,
+/// since a sender may wait for any number of bytes.
 bool Courier::give_credit(bool all) noexcept {
-    if (to_program_ == nullptr || told_closed_) return false;
+    if (to_program_ == nullptr || sent_closed_) return false;
     const bool closed = to_program_->peer_closed();
     const std::uint64_t tail = to_program_->tail();
     const bool due = all || tail == arrived_ || tail - credited_ >= arrivals_->size_bytes() / 8;
@@ -174,8 +175,8 @@ bool Courier::give_credit(bool all) noexcept {
         credited_ = tail;
         counters_.add(StreamCounter::credits);
     }
-    if (closed) told_closed_ = say({FabricWord::closed, 0});
-    return said || told_closed_;
+    if (closed) sent_closed_ = say({FabricWord::closed, 0});
+    return said || sent_closed_;
 }
 
 bool Courier::say(FabricSignal signal, std::size_t at, std::span<const std::byte> bytes) noexcept {
@@ -196,7 +197,7 @@ bool Courier::taken(fabric::Status status) noexcept {
     return status == fabric::Status::ok;
 }
 
-/// At the place that the message states: after the bytes already there, where the program has none left.
+/// The position stated in the message: after the bytes already received, where the program holds no data.
 std::span<std::byte> Courier::place(fabric::Peer, std::span<const std::byte> header, std::size_t n_bytes) noexcept {
     const std::optional<FabricSignal> signal = signal_in(header);
     if (to_program_ != nullptr && signal && signal->word == FabricWord::head) {
@@ -217,7 +218,7 @@ void Courier::on_signal(fabric::Peer, std::uint64_t bits) noexcept {
     take(decode_signal(bits));
 }
 
-/// A word from the peer: the program's end checks each index before using it. Repeats as long as words arrive.
+/// Takes an index from the peer; the program's end checks it before use. Repeats as long as signals arrive.
 void Courier::take(std::optional<FabricSignal> signal) noexcept {
     if (peer_hung_up_ns_ != 0) peer_hung_up_ns_ = clock_ns();
     if (!signal) {
@@ -264,7 +265,7 @@ void Courier::look_for_ends() noexcept {
 }
 
 bool Courier::all_is_said() noexcept {
-    return n_under_way_ == 0 && (from_program_ == nullptr || told_end_) && (to_program_ == nullptr || told_closed_);
+    return n_under_way_ == 0 && (from_program_ == nullptr || sent_end_) && (to_program_ == nullptr || sent_closed_);
 }
 
 bool Courier::over() noexcept {
@@ -273,7 +274,7 @@ bool Courier::over() noexcept {
     return program_left_ns_ != 0 && (all_is_said() || clock_ns() - program_left_ns_ >= config_.peer_timeout_ns);
 }
 
-/// Woken by the program's bells, by the fabric, or by the end of either side.
+/// Sleeps until the program's bells, the fabric, or the end of either side wakes it.
 void Courier::sleep() noexcept {
     if (from_program_ != nullptr) {
         from_program_->quiet_bell();

@@ -31,7 +31,7 @@ struct Heard {
     Blob address, key;
 };
 
-/// Null: there are no keys.
+/// Null if there are no keys.
 using MaybeSession = std::optional<Session>;
 
 Blob joined(const FabricHello& hello, const Blob& address, const Blob& key) {
@@ -68,7 +68,7 @@ void check(const FabricHello& hello, fabric::Transport transport, const StreamCo
                                                  hello.ring_bytes, config.max_peer_ring_bytes)};
 }
 
-/// Nothing that a peer says of itself is used before its tag has been verified.
+/// Uses nothing that a peer says about itself before its tag has been verified.
 Heard hear(const Descriptor& control, fabric::Transport transport, const StreamConfig& config,
            const MaybeSession& session, Nanoseconds deadline_ns) {
     Heard heard;
@@ -123,7 +123,7 @@ std::shared_ptr<Courier> make_courier(const Descriptor& control, fabric::Transpo
     return std::make_shared<Courier>(config, fabric_config, counters);
 }
 
-/// Until the fabric reaches the other side, whose words may still be wrong.
+/// Waits until the fabric reaches the other side; its verdict may still be negative.
 void reach(Courier& courier, const Descriptor& control, const Heard& heard, Nanoseconds deadline_ns) {
     try {
         courier.connect(heard.address);
@@ -141,7 +141,7 @@ void reach(Courier& courier, const Descriptor& control, const Heard& heard, Nano
     }
 }
 
-/// The fabric moves on meanwhile: the other side may still be on its way to us.
+/// Keeps the fabric working, because the other side may still be connecting to us.
 void agree(Courier& courier, const Descriptor& control, Nanoseconds deadline_ns) {
     Verdict verdict;
     if (!send_all(control, bytes_of(verdict))) refuse_gone();
@@ -175,7 +175,7 @@ Handshake shake_hands_over_fabric(Descriptor control, fabric::Transport transpor
             heard = hear(control, transport, config, session, deadline_ns);
         } else {
             heard = hear(control, transport, config, session, deadline_ns);
-            // A peer that says all this is no stranger; opening a transport may take longer than strangers are given.
+            // The peer has proved its identity; opening a transport may take longer than the limit for unknown peers.
             deadline_ns = std::max(deadline_ns, SystemClock::instance().monotonic_ns() + config.connect_ns);
             courier = make_courier(control, transport, side, heard.hello.farm_id, config, counters);
             say(control, *courier, transport, heard.hello.farm_id, config, session);

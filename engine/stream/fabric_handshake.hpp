@@ -11,9 +11,9 @@
 
 namespace anello::stream {
 
-/// As shake_hands(), for a stream over a transport of the fabric: hellos, with what each fabric needs to reach the
-/// other, over a TCP connection, which then stays as long as the stream. Throws ConfigError and SystemError for what is
-/// wrong with ourselves; what is wrong with the peer is in the result.
+/// Like shake_hands(), for a stream over a transport of the fabric: exchanges hellos, with the addresses of both
+/// fabrics, over a TCP connection that stays open as long as the stream. Throws ConfigError and SystemError for errors
+/// of this side; errors of the peer are in the result.
 Handshake shake_hands_over_fabric(Descriptor control, fabric::Transport transport, FabricSide side,
                                   const StreamConfig& config, Nanoseconds deadline_ns,
                                   Counters<StreamCounter> counters);

@@ -16,9 +16,9 @@ inline constexpr std::uint32_t fabric_hello_version = 2;
 inline constexpr std::uint64_t key_hello_magic = magic_of("ANELKEYS");
 inline constexpr std::uint32_t key_hello_version = 1;
 inline constexpr std::uint32_t largest_blob_bytes = 16384;
-inline constexpr std::size_t largest_piece_bytes = std::size_t{1} << 20;  ///< of the stream, in one message or put
+inline constexpr std::size_t largest_piece_bytes = std::size_t{1} << 20;  ///< in one message or put
 
-/// Before anything else if a side has keys. The connector sends it first; the listener's proof follows separately.
+/// Sent first if a side has keys, by the connector before the listener, whose proof follows separately.
 struct KeyHello {
     std::uint64_t magic = key_hello_magic;
     std::uint32_t version = key_hello_version;
@@ -28,8 +28,8 @@ struct KeyHello {
 };
 static_assert(sizeof(KeyHello) == 80);
 
-/// Behind it on the control connection: the fabric's address, then the key of the ring, or of a cache line where this
-/// side does not receive: signals without bytes need some region, too; and, with keys, a tag of all this.
+/// Followed on the control connection by the fabric's address and the key of the ring (or of a cache line if this side
+/// does not receive, since signals without bytes also need a region) and, with keys, by a tag of all this.
 struct FabricHello {
     std::uint64_t magic = fabric_hello_magic;
     std::uint32_t version = fabric_hello_version;
@@ -43,19 +43,19 @@ struct FabricHello {
 };
 static_assert(sizeof(FabricHello) == 64);
 
-/// Whether it is plausible: magic, and lengths within limits. The version may differ.
+/// True if magic and lengths are plausible. The version may differ.
 constexpr bool well_formed(const FabricHello& hello) noexcept {
     return hello.magic == fabric_hello_magic && hello.address_bytes > 0 && hello.address_bytes <= largest_blob_bytes &&
            hello.key_bytes > 0 && hello.key_bytes <= largest_blob_bytes;
 }
 
-/// Behind the bytes, as the signal of a put or the header of a message: which index rose, and how far. Indices have 61
-/// bits, which last 7 years at 10 GB/s.
+/// Follows the bytes, as the signal of a put or the header of a message: which index rose, and its value. Indices have
+/// 61 bits, which last 7 years at 10 GB/s.
 enum class FabricWord : std::uint8_t {
-    head,    ///< the sender's: all bytes before it lie in the ring
-    tail,    ///< the receiver's: all bytes before it are the sender's again
-    ended,   ///< as head, and it is final
-    closed,  ///< the receiver takes nothing any more
+    head,    ///< the sender's: all bytes before it are in the ring
+    tail,    ///< the receiver's: all bytes before it belong to the sender again
+    ended,   ///< like head, and it is final
+    closed,  ///< the receiver accepts no more bytes
     count
 };
 struct FabricSignal {
@@ -67,7 +67,7 @@ inline constexpr int signal_index_bits = 61;
 constexpr std::uint64_t encode(FabricSignal signal) noexcept {
     return static_cast<std::uint64_t>(signal.word) << signal_index_bits | signal.index;
 }
-/// None: no such word.
+/// Nothing if it is not a valid signal.
 constexpr std::optional<FabricSignal> decode_signal(std::uint64_t bits) noexcept {
     const std::uint64_t word = bits >> signal_index_bits;
     if (word >= static_cast<std::uint64_t>(FabricWord::count)) return std::nullopt;

@@ -19,9 +19,9 @@ namespace anello::stream {
 namespace {
 
 constexpr std::uint64_t hello_magic = magic_of("ANELSTRM");
-constexpr std::uint32_t hello_version = 2;  // 1 had bells that the peer could make us wait for
+constexpr std::uint32_t hello_version = 2;  // version 1 had bells on which the peer could block us
 
-/// docs/reference/stream-layout.md. With it, where the side receives: its ring.
+/// See docs/reference/stream-layout.md. A side that receives sends its ring with it.
 struct Hello {
     std::uint64_t magic = hello_magic;
     std::uint32_t version = hello_version;
@@ -36,7 +36,7 @@ std::span<std::byte> packet_bytes(T& packet) noexcept {
     return std::as_writable_bytes(std::span(&packet, 1));
 }
 
-/// Our ring, from which we read. Null: we do not receive.
+/// The ring from which this side reads. Null: it does not receive.
 SharedRing make_own_ring(const StreamConfig& config) {
     if (config.direction == Direction::send) return nullptr;
     return std::make_shared<const RingMemory>(RingMemory::create(config.ring_bytes));
@@ -67,7 +67,7 @@ Hello hear_hello(const Descriptor& socket, Attached& attached, Nanoseconds deadl
     return hello;
 }
 
-/// The ring that we are to write into. Null: the other side does not receive.
+/// The ring into which this side writes. Null: the other side does not receive.
 SharedRing attach_to(const Hello& hello, std::vector<Descriptor>& descriptors, const StreamConfig& config) {
     const bool wanted = (hello.flags & hello_receives) != 0;
     if (descriptors.size() != (wanted ? 1 : 0) || (!wanted && hello.ring_bytes != 0))
@@ -85,13 +85,13 @@ SharedRing attach_to(const Hello& hello, std::vector<Descriptor>& descriptors, c
     }
 }
 
-/// The socket may have been opened by another user than the one who speaks through it.
+/// Checks the sender's user, since another user may have opened the socket.
 void check_user(const Attached& hello, const StreamConfig& config) {
     if (hello.process != 0 && !is_known_user(hello.user, config.allowed_users))
         throw Refused{Refusal::user, fmt::format("the other side is of user {}, which we do not know", hello.user)};
 }
 
-/// Before the verdict: the process that sends it is then known to have been alive when we began to watch it.
+/// Called before the verdict, so that the process that sends the verdict was alive when watching began.
 Descriptor watch_process(const Attached& hello) {
     Descriptor process = open_process(hello.process);
     if (!process.open() && errno == ESRCH && hello.process != 0 && hello.process != getpid())

@@ -13,10 +13,10 @@
 
 namespace anello::stream {
 
-/// Why two sides do not connect. The last packet of a handshake carries the number, 0: ready.
+/// Why two sides do not connect. The last packet of a handshake has its number; 0: ready.
 enum class Refusal : std::uint8_t { none, silent, gone, malformed, version, direction, ring, user, key };
 
-/// How a handshake ends early: thrown within it.
+/// Thrown to end a handshake early.
 struct Refused {
     Refusal refusal;
     std::string reason;
@@ -24,7 +24,7 @@ struct Refused {
 
 inline constexpr std::uint32_t hello_sends = 1, hello_receives = 2;  ///< flags of a hello
 std::uint32_t flags_of(Direction direction) noexcept;
-/// Throws Refused where the other side's flags do not fit our direction.
+/// Throws Refused if the other side's flags do not match our direction.
 void agree_on_direction(std::uint32_t flags, Direction own);
 
 /// The last packet of a handshake.
@@ -45,8 +45,8 @@ struct Handshake {
     StreamEnds hands;
 };
 
-/// The same on both sides: make our ring, send a hello with it, receive the other's hello, map its ring, agree. Throws
-/// ConfigError and SystemError for what is wrong with ourselves; what is wrong with the peer is in the result.
+/// The same on both sides: make the own ring, send a hello with it, receive the other hello, map its ring, agree.
+/// Throws ConfigError and SystemError for errors of this side; errors of the peer are in the result.
 Handshake shake_hands(Descriptor socket, const StreamConfig& config, Nanoseconds deadline_ns);
 
 }  // namespace anello::stream

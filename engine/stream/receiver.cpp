@@ -14,8 +14,8 @@ namespace anello::stream {
 namespace {
 
 constexpr std::uint32_t looks_per_alive_check = 1024;
-/// A destination this large is not in the cache. PERF NOTE: 6.3 instead of 5.4 GB/s where 16 MB are received at once; 4
-/// MB at once come 5 % slower so (stream bench).
+/// Size of destinations that are not in the cache. PERF NOTE: 6.3 instead of 5.4 GB/s for 16 MB received at once; for 4
+/// MB at once it is 5 % slower (stream bench).
 constexpr std::size_t far_bytes = std::size_t{8} << 20;
 
 }  // namespace
@@ -54,11 +54,11 @@ Transfer Receiver::recv_all(Bytes room, Nanoseconds timeout_ns) noexcept {
     Transfer all;
     Patience patience(timeout_ns);
     while (!room.empty() && all.status == StreamStatus::ok) {
-        // Pieces of a grain, so that a sender that publishes often does not make us copy tiny pieces.
+        // Receives pieces of a grain, so that a sender that publishes often does not cause many tiny copies.
         const std::size_t wanted = patience.none() ? 1 : std::min(room.size(), grain_bytes_);
         all.status = wait_for_data(wanted, patience.left_ns());
         if (all.status == StreamStatus::corrupt) break;
-        // At the deadline, and at the end of stream, less than a grain is taken too.
+        // At the deadline, and at the end of stream, pieces may be smaller.
         const std::size_t n_bytes = copy_out(room);
         room = room.subspan(n_bytes);
         all.n_bytes += n_bytes;
@@ -146,9 +146,9 @@ int Receiver::data_descriptor() noexcept {
     return end_ == nullptr ? -1 : end_->descriptor();
 }
 
-/// ok: n_wanted bytes are there. Takes the peer's word only where it is between the last one and a full ring.
+/// ok: n_wanted bytes are available. Accepts the peer's head only if it is between the last one and a full ring.
 StreamStatus Receiver::look(std::size_t n_wanted) noexcept {
-    peer_ended_ = end_->peer_ended();  // before head(), which is final then
+    peer_ended_ = end_->peer_ended();  // before head(), which is final afterwards
     const std::uint64_t head = end_->head();
     if (head - head_ > size_bytes_ - n_there()) return fail(StreamStatus::corrupt);
     head_ = head;
@@ -173,7 +173,7 @@ StreamStatus Receiver::wait_for_data(std::size_t n_wanted, Nanoseconds timeout_n
     return status == StreamStatus::peer_died ? fail(status) : status;
 }
 
-/// For polling callers: asks for a bell when there is data, then looks once more.
+/// For polling callers: requests a bell for new data, then looks once more.
 StreamStatus Receiver::not_now(std::size_t n_wanted) noexcept {
     if (polled_) {
         end_->quiet_bell();
@@ -182,7 +182,7 @@ StreamStatus Receiver::not_now(std::size_t n_wanted) noexcept {
         return StreamStatus::would_block;
     }
     n_unchecked_ = 0;
-    // First whether it lives, then the look: what it published before it died must not be missed.
+    // Checks that the peer lives before the look, so that data published before its death is not missed.
     const bool alive = end_->peer_alive();
     const StreamStatus found = look(n_wanted);
     return found != StreamStatus::would_block || alive ? found : fail(StreamStatus::peer_died);
@@ -197,7 +197,7 @@ StreamStatus Receiver::fail(StreamStatus fault) noexcept {
     return fault_;
 }
 
-/// An end of stream within a message: it was not cut off by us.
+/// An error if the stream ends within a message, unless this side closed it.
 StreamStatus Receiver::fail_frame(StreamStatus status) noexcept {
     return status == StreamStatus::closed && !stopped_ && n_there() > 0 ? fail(StreamStatus::corrupt) : status;
 }

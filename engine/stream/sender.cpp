@@ -81,7 +81,7 @@ StreamStatus Sender::send_message(ConstBytes message, Nanoseconds timeout_ns) no
     if (status != StreamStatus::ok) return status;
     const std::uint64_t length = message.size();
     copy_in(std::as_bytes(std::span(&length, 1)));
-    // The receiver may begin with the first grains while the later ones are copied.
+    // The receiver may use the first grains while the later ones are copied.
     for (std::size_t begin = 0; begin < message.size(); begin += grain_bytes_)
         copy_in(message.subspan(begin, std::min(grain_bytes_, message.size() - begin)));
     constexpr std::byte zeros[8]{};
@@ -131,7 +131,7 @@ std::size_t Sender::unread_bytes() noexcept {
     return static_cast<std::size_t>(published_ - tail_);
 }
 
-/// ok: n_wanted bytes are free. Takes the peer's word only where it is between the last one and our head.
+/// ok: n_wanted bytes are free. Accepts the peer's tail only if it is between the last one and our head.
 StreamStatus Sender::look(std::size_t n_wanted) noexcept {
     const std::uint64_t tail = end_->tail();
     if (tail - tail_ > published_ - tail_) return fail(StreamStatus::corrupt);
@@ -156,9 +156,9 @@ StreamStatus Sender::wait_for_space(std::size_t n_wanted, Nanoseconds timeout_ns
     return status == StreamStatus::peer_died ? fail(status) : status;
 }
 
-/// What needs no look at the ring. A receiver that closed or died is found here too, not only when the ring is full.
+/// Checks that need no look at the ring. They find a receiver that closed or died also when the ring is not full.
 StreamStatus Sender::refuse_at_once(std::size_t n_wanted) noexcept {
-    n_reserved_ = 0;  // what was reserved begins at head_, which is about to move
+    n_reserved_ = 0;  // a reservation begins at head_, which will move
     if (fault_ != StreamStatus::ok) return fault_;
     if (n_wanted > size_bytes_) {
         counters_.add(StreamCounter::messages_too_large);
@@ -170,7 +170,7 @@ StreamStatus Sender::refuse_at_once(std::size_t n_wanted) noexcept {
     return end_->peer_alive() ? StreamStatus::ok : fail_by_end();
 }
 
-/// For polling callers: asks for a bell when there is room, then looks once more.
+/// For polling callers: requests a bell for room, then looks once more.
 StreamStatus Sender::not_now(std::size_t n_wanted) noexcept {
     if (polled_) {
         end_->quiet_bell();
@@ -184,7 +184,7 @@ StreamStatus Sender::not_now(std::size_t n_wanted) noexcept {
     return end_->peer_alive() ? StreamStatus::would_block : fail_by_end();
 }
 
-/// The peer is gone: a last look tells whether it said so before.
+/// The peer has died: a last look shows whether it closed before.
 StreamStatus Sender::fail_by_end() noexcept {
     return fail(end_->peer_closed() ? StreamStatus::closed : StreamStatus::peer_died);
 }
@@ -198,7 +198,7 @@ StreamStatus Sender::fail(StreamStatus fault) noexcept {
     return fault_;
 }
 
-/// There is room. In one piece, since the ring is mapped twice; published when a grain has come together.
+/// There must be room. Copies in one piece, since the ring is mapped twice; publishes whenever a grain is complete.
 void Sender::copy_in(ConstBytes bytes) noexcept {
     ANELLO_ASSERT(bytes.size() <= n_free());
     if (bytes.empty()) return;

@@ -24,7 +24,7 @@ Nanoseconds deadline_after(Nanoseconds timeout_ns) noexcept {
     return timeout_ns > no_deadline_ns - now_ns ? no_deadline_ns : now_ns + timeout_ns;
 }
 
-/// Any program may have taken the address first: nothing is said to a stranger.
+/// Checks the listener's user first, since any program may have taken the address: an unknown one gets no data.
 Descriptor connect_to_known(const std::string& place, const StreamConfig& config, Nanoseconds deadline_ns) {
     Descriptor socket = connect_to(place, deadline_ns);
     if (!of_known_user(socket, config.allowed_users))
@@ -33,7 +33,7 @@ Descriptor connect_to_known(const std::string& place, const StreamConfig& config
     return socket;
 }
 
-/// Anyone who reaches a network address can listen or connect there.
+/// Requires keys, since anyone who reaches a network address can listen or connect there.
 void require_keys(const StreamAddress& address, const StreamConfig& config) {
     const bool is_open = address.transport && !is_loopback(address) && config.keys == nullptr && !config.without_keys;
     if (is_open)

@@ -15,31 +15,31 @@
 
 namespace anello::stream {
 
-/// Bytes in order, to and from one peer. One thread may send while another receives.
+/// Ordered bytes to and from one peer. One thread may send while another receives.
 class Stream : public Sender, public Receiver {
   public:
     Stream(std::unique_ptr<SendEnd> send, std::unique_ptr<ReceiveEnd> receive, const StreamConfig& config,
            Counters<StreamCounter> counters) noexcept
         : Sender(std::move(send), config, counters), Receiver(std::move(receive), config, counters) {}
 
-    /// End of stream to the peer, and nothing more from it. Views of what was peeked stay readable.
+    /// Ends the stream to the peer, and accepts no more from it. Peeked data stays readable.
     void close() noexcept {
         finish();
         stop_receiving();
     }
-    /// Nothing can be sent or received any more, and nothing that came is left. Looks whether the peer lives where one
-    /// direction alone knows of its end: a system call.
+    /// True if nothing more can be sent or received, and all received data has been taken. If only one direction has
+    /// noticed an end, it checks whether the peer lives: a system call.
     bool is_over() noexcept {
         return (!receives() || receive_is_over()) && (!sends() || send_is_over() || check_peer() != StreamStatus::ok);
     }
     bool has_memory() const noexcept { return sends() || receives(); }
-    /// Memory and descriptors go back, as with the stream's end: before that, over a network, what was sent leaves, for
+    /// Releases memory and descriptors, as the destructor does. Over a network it first sends the published data, for
     /// at most peer_timeout_ns.
     void let_go() noexcept {
         Sender::let_go();
         Receiver::let_go();
     }
-    /// Goes without a word, as a process that dies: the peer finds peer_died.
+    /// Ends without a message, like a process that dies: the peer gets peer_died.
     void abandon() noexcept {
         Sender::abandon();
         Receiver::abandon();
@@ -54,18 +54,18 @@ std::unique_ptr<Stream> connect(const std::string& address, const StreamConfig& 
 /// Listens for streams of one configuration.
 class Listener {
   public:
-    /// Throws ConfigError and SystemError (somebody else listens there).
+    /// Throws ConfigError and SystemError (another process listens there).
     Listener(const std::string& address, const StreamConfig& config, Counters<ListenerCounter> counters);
     ~Listener();
     Listener(const Listener&) = delete;
     Listener& operator=(const Listener&) = delete;
 
-    /// The next peer that does everything right; null: none until the deadline. Others are refused and counted. Each
-    /// stream needs a block of counters of its own. Throws SystemError where memory or descriptors have run out.
+    /// The next peer with a valid handshake; null: none until the deadline. Others are refused and counted. Each stream
+    /// needs its own block of counters. Throws SystemError if memory or descriptors are used up.
     std::unique_ptr<Stream> accept(Counters<StreamCounter> counters, Nanoseconds timeout_ns = no_deadline_ns);
 
-    int descriptor() const noexcept { return listening_.number(); }  ///< Readable when somebody knocks.
-    /// Where to connect to, with the port that the system chose.
+    int descriptor() const noexcept { return listening_.number(); }  ///< Readable when a peer connects.
+    /// The address to connect to, with the port that the system chose.
     std::string address() const { return to_text(address_); }
 
   private:

@@ -19,7 +19,7 @@ namespace anello::stream {
 namespace {
 
 constexpr int tcp_backlog = 1024;
-constexpr int defer_seconds = 3600;  ///< cut by the kernel to what it can count
+constexpr int defer_seconds = 3600;  ///< the kernel limits it to its maximum
 constexpr auto try_again_after = std::chrono::milliseconds(5);
 const std::string scheme_end = "://";
 
@@ -42,7 +42,7 @@ Descriptor make_tcp_socket() {
     return made;
 }
 
-/// 0, or why it did not come about until the deadline.
+/// Returns 0, or the error for which the connection was not made before the deadline.
 int finish_connecting(const Descriptor& made, Nanoseconds deadline_ns) noexcept {
     const Nanoseconds left_ns = deadline_ns - SystemClock::instance().monotonic_ns();
     pollfd watched{made.number(), POLLOUT, 0};
@@ -88,14 +88,14 @@ bool is_loopback(const StreamAddress& address) noexcept {
 
 Descriptor listen_on(StreamAddress& address) {
     Descriptor listening = make_tcp_socket();
-    const int one = 1;  // a restarted program finds its port again, while old connections linger
+    const int one = 1;  // a restarted program can use its port again while old connections linger
     setsockopt(listening.number(), SOL_SOCKET, SO_REUSEADDR, &one, sizeof one);
     const sockaddr_in name = fabric::make_socket_address(address.ipv4, address.port);
     if (bind(listening.number(), reinterpret_cast<const sockaddr*>(&name), sizeof name) != 0 ||
         listen(listening.number(), tcp_backlog) != 0)
         throw SystemError(fmt::format("cannot listen at {}", to_text(address)), errno,
                           "Choose another port (0: any free one), or an address that this machine has");
-    // Peers speak first, and accept() handles one after the other: silent connections stay in the kernel.
+    // Peers send first, and accept() handles one after the other, so silent connections stay in the kernel.
     setsockopt(listening.number(), IPPROTO_TCP, TCP_DEFER_ACCEPT, &defer_seconds, sizeof defer_seconds);
     address.port = fabric::local_address(listening.number()).sin_port;
     return listening;

@@ -11,25 +11,24 @@
 
 namespace anello::stream {
 
-/// Where a stream is listened for: a path or @name ("shm://" may stand before it), or TRANSPORT://HOST:PORT for a
-/// stream over that transport of the fabric.
+/// The address of a stream's listener: a path or @name ("shm://" may precede it), or TRANSPORT://HOST:PORT for a stream
+/// over that transport of the fabric.
 struct StreamAddress {
     std::optional<fabric::Transport> transport;  ///< none: shared memory
-    std::string place;                           ///< of shared memory: the path or @name
-    std::uint32_t ipv4 = 0;                      ///< of the others; in the order of the network, as `port`
+    std::string place;                           ///< for shared memory: the path or @name
+    std::uint32_t ipv4 = 0;                      ///< for the others, in network byte order like `port`
     std::uint16_t port = 0;
 };
 
 StreamAddress parse_address(const std::string& text);  ///< Throws ConfigError.
 std::string to_text(const StreamAddress& address);
-bool is_loopback(const StreamAddress& address) noexcept;  ///< Of one with a transport: only this machine reaches it.
+bool is_loopback(const StreamAddress& address) noexcept;  ///< With a transport: only this machine reaches it.
 
-/// Of an address with a transport: a TCP socket that listens; `address` gets the port where it was 0. Throws
-/// SystemError.
+/// For an address with a transport: a listening TCP socket; sets the port in `address` if it was 0. Throws SystemError.
 Descriptor listen_on(StreamAddress& address);
-/// Tries until somebody listens, or the deadline (monotonic) has come. Throws SystemError.
+/// Retries until a process listens, or the deadline (monotonic) has passed. Throws SystemError.
 Descriptor connect_to(const StreamAddress& address, Nanoseconds deadline_ns);
-/// The IPv4 address by which this connection's other side reaches us.
+/// The IPv4 address at which the other side of this connection reaches this one.
 std::string own_host(const Descriptor& connection);
 
 }  // namespace anello::stream

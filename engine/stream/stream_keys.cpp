@@ -18,7 +18,7 @@ static_assert(crypto_box_BEFORENMBYTES == sizeof(Key) && crypto_auth_KEYBYTES ==
               crypto_auth_BYTES == sizeof(Tag) && crypto_box_PUBLICKEYBYTES == sizeof(Key) &&
               crypto_box_SECRETKEYBYTES == sizeof(Key));
 
-/// Both sides' words so far, in one order.
+/// The messages of both sides so far, in one order.
 struct Transcript {
     KeyHello of_connector, of_listener;
 };
@@ -47,7 +47,7 @@ KeyHello hear_hello(const Descriptor& control, const StreamKeys& keys, Nanosecon
     return hello;
 }
 
-/// The key of one direction. It needs one of the secret keys, and the nonces tie it to this connection.
+/// The key of one direction. It is derived from one of the secret keys, and the nonces bind it to this connection.
 Key derive(const Key& shared, const Transcript& transcript, FabricSide side) {
     Key derived{};
     crypto_generichash_state state;
@@ -82,8 +82,8 @@ Session Session::open(const Descriptor& control, FabricSide side, const StreamKe
     Session session;
     session.own_ = derive(shared, transcript, side);
     session.theirs_ = derive(shared, transcript, listens ? FabricSide::connector : FabricSide::listener);
-    // The listener's proof comes with its hello: the connector says nothing of itself before. Its own proof is the tag
-    // of what it says then.
+    // The listener's proof comes with its hello, before the connector reveals anything. The connector's proof is the
+    // tag of what it says afterwards.
     Tag proof{};
     if (listens) {
         say(std::as_bytes(std::span(&own, 1)));

@@ -14,21 +14,22 @@ namespace anello::stream {
 
 using Key = std::array<std::uint8_t, 32>;
 
-/// By which the two sides of a stream over a network know each other: pairs of X25519, the same as ZeroMQ's CURVE has.
+/// The keys by which the two sides of a stream over a network prove their identity: pairs of X25519, as in ZeroMQ's
+/// CURVE.
 struct StreamKeys {
     Key own_public{}, own_secret{};
-    std::vector<Key> allowed;  ///< public keys of those who may be at the other end
+    std::vector<Key> allowed;  ///< public keys that the other end may have
 };
 
 enum class FabricSide : std::uint8_t { listener, connector };
 
 using Tag = std::array<std::uint8_t, 32>;
 
-/// What two sides that have proved their keys share: words of each side get a tag that the other side alone can check,
-/// and that is of this connection alone.
+/// The common secret of two sides that have proved their keys. It makes and checks tags of their messages, valid only
+/// between these sides and for this connection.
 class Session {
   public:
-    /// Says and hears key hellos over a TCP connection (docs/reference/stream-layout.md). Throws Refused.
+    /// Exchanges key hellos over a TCP connection (docs/reference/stream-layout.md). Throws Refused.
     static Session open(const Descriptor& control, FabricSide side, const StreamKeys& keys, Nanoseconds deadline_ns);
 
     Tag tag_of(std::span<const std::byte> own_words) const;
@@ -38,7 +39,7 @@ class Session {
     Key own_{}, theirs_{};
 };
 
-/// A pair made of the system's randomness.
+/// Makes a pair from the system's random numbers.
 StreamKeys make_keys();
 
 }  // namespace anello::stream

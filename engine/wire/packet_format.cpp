@@ -60,7 +60,7 @@ const PacketFormat& packet_format_named(const std::string& name) {
     std::string names;
     for (const PacketFormat& format : packet_formats()) names += (names.empty() ? "" : ", ") + std::string(format.name);
     throw ConfigError("format", "must be one of " + names, name,
-                      "Leave it out to have it recognised, or for raw data.");
+                      "Leave it out to recognise the format, or for raw data.");
 }
 
 const PacketFormat* recognise(std::span<const std::byte> datagram) noexcept {

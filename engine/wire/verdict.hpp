@@ -38,17 +38,17 @@ inline constexpr std::array<CounterLabel, 14> counter_labels<wire::Verdict>{{
     {"ok", "datagrams parsed whole", Place::datagrams},
     {"too_short", "datagrams shorter than their format's header", Place::datagrams},
     {"wrong_magic", "datagrams without their format's magic number", Place::datagrams},
-    {"wrong_version", "datagrams of a version or format code not known", Place::datagrams},
+    {"wrong_version", "datagrams of an unknown version or format code", Place::datagrams},
     {"wrong_length", "datagrams whose length field differs from their length", Place::datagrams},
     {"wrong_flags", "datagrams with reserved or contradicting flags", Place::datagrams},
     {"unknown_source", "datagrams of a source that this stream does not expect", Place::datagrams},
     {"wrong_checksum", "datagrams whose content differs from their checksum", Place::datagrams},
     {"event_truncated", "datagrams with an event that reaches beyond their end", Place::datagrams},
-    {"wrong_event_count", "datagrams whose events differ from the number announced", Place::datagrams},
+    {"wrong_event_count", "datagrams with another number of events than announced", Place::datagrams},
     {"wrong_event_number", "datagrams whose event numbers are out of sequence", Place::datagrams},
     {"wrong_hit", "datagrams with a hit that cannot be on this board", Place::datagrams},
     {"too_many_hits", "datagrams with an event of more hits than allowed", Place::datagrams},
-    {"clock_not_valid", "datagrams of a board that says that its clock is not valid", Place::datagrams},
+    {"clock_not_valid", "datagrams of a board that reports an invalid clock", Place::datagrams},
 }};
 
 }  // namespace anello

@@ -14,8 +14,7 @@ namespace anello::wire::clb {
 
 inline constexpr std::uint32_t tdc_data = 0x54544443;  ///< "TTDC"
 inline constexpr std::size_t header_bytes = 28;
-inline constexpr std::size_t long_header_bytes =
-    40;  ///< sent by boards in the sea; the length does not tell the two apart
+inline constexpr std::size_t long_header_bytes = 40;  ///< of boards in the sea; not shown by the length
 inline constexpr std::size_t hit_bytes = 6;
 inline constexpr std::uint32_t clock_is_valid = 1U << 31;  ///< bit of dom_status
 inline constexpr std::uint8_t n_channels = 31;             ///< photomultipliers of one optical module

@@ -76,8 +76,7 @@ struct MessageView {
     // members of an event
     std::uint64_t number = 0, mask = 0;
     std::uint32_t n_overlays = 0;
-    std::span<const std::byte> triggered = {},
-                               snapshot = {};  ///< 18 and 10 bytes each, which begin with i32 dom_id and a hit
+    std::span<const std::byte> triggered = {}, snapshot = {};  ///< 18 and 10 bytes each: i32 dom_id, then a hit
 };
 inline constexpr std::size_t triggered_bytes = 18, snapshot_bytes = 10;
 

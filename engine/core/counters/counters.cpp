@@ -131,8 +131,7 @@ const char* name_of(Place place) noexcept {
 
 CounterPage::CounterPage(const PageIdentity& identity) : name_(identity.name) {
     Descriptor page = name_.empty() ? Descriptor() : create_page(name_);
-    layout_ = new (map_page(page))
-        PageLayout;  // no {}: the mapping is 0 already, and {} would touch and so allocate all of it
+    layout_ = new (map_page(page)) PageLayout;  // without {}, which would touch and allocate all of the mapping
     if (page.open()) descriptors().keep(layout_, std::move(page));
     write_head(layout_->head, identity);
 }

@@ -16,8 +16,7 @@
 namespace anello {
 namespace {
 
-constexpr int field_of_state = 0,
-              field_of_start = 19;  // counted after the name, which is in brackets and may contain anything
+constexpr int field_of_state = 0, field_of_start = 19;  // counted after the name, which may contain anything
 
 struct Process {
     char state = '\0';  ///< '\0': there is no such process

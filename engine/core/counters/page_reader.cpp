@@ -41,7 +41,7 @@ Descriptor open_page(const std::string& name) {
     const bool is_file = fstat(page.number(), &found) == 0 && S_ISREG(found.st_mode);
     if (is_file && (found.st_uid == geteuid() || found.st_uid == 0)) return page;
     throw ConfigError("counters", "must name a page of this user or of root", name,
-                      "It is somebody else's: look at it as that user (sudo -u), or remove it from /dev/shm.");
+                      "It belongs to another user: read it as that user (sudo -u), or remove it from /dev/shm.");
 }
 
 [[noreturn]] void refuse_page(const std::string& name) {

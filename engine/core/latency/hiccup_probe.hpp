@@ -23,8 +23,7 @@ class HiccupProbe {
     static constexpr Nanoseconds shortest_nap_ns = 500'000, longest_nap_ns = 50'000'000;
     /// Without data for this time the probe naps for Config::idle_nap_ns and records nothing.
     static constexpr Nanoseconds idle_after_ns = 500'000'000;
-    static constexpr std::uint32_t n_naps_per_look =
-        32;  ///< number of naps after which the probe measures its own cost
+    static constexpr std::uint32_t n_naps_per_look = 32;  ///< then the probe measures its own cost
 
     struct Config {
         double share;                           ///< largest share of the core for waking
@@ -42,9 +41,7 @@ class HiccupProbe {
     /// How long work that arrives at a random moment would wait. Each nap stands for the time around it, and a delay
     /// longer than a nap also for the naps that should have ended during it. The quantiles are those of the machine.
     const LatencyHistogram& delays() const noexcept { return delays_; }
-    const LatencySeries& series() const noexcept {
-        return series_;
-    }  ///< The longest delays, by the time at which they ended.
+    const LatencySeries& series() const noexcept { return series_; }  ///< The longest delays, by their ends.
     /// True if its thread has real-time priority.
     bool is_realtime() const noexcept { return is_realtime_.load(std::memory_order_relaxed); }
 

@@ -7,11 +7,11 @@
 
 namespace anello::receive {
 
-/// What a source announced by its markers, and what arrived unannounced: if a source ends within
-/// a burst, nothing announces the rest. Hot path throughout.
+/// Sums what a source has announced in its markers, and what arrived without being announced, as when a source ends
+/// within a burst. All functions are hot path.
 class Announcements {
   public:
-    /// A packet that was used: placed, or dropped for lack of a buffer.
+    /// Adds a packet that was used: placed, or dropped because there was no buffer.
     void add(std::uint32_t burst_id, std::uint64_t n_fragments, std::uint64_t n_hits) noexcept {
         if (knows_last_ && is_at_most(burst_id, last_burst_)) return;
         if (!is_at_most(burst_id, newest_burst_)) begin_newest(burst_id);
@@ -19,7 +19,7 @@ class Announcements {
         of.n_fragments += n_fragments;
         of.n_hits += n_hits;
     }
-    /// The totals of this epoch include all bursts up to `last_burst`, and nothing of those behind it.
+    /// The totals of this epoch include all bursts up to `last_burst`, and none after it.
     void announce(const AnnouncedTotals& totals, std::uint32_t last_burst) noexcept {
         totals_ = totals;
         knows_last_ = true;
@@ -27,7 +27,7 @@ class Announcements {
         older_ = {};
         if (is_at_most(newest_burst_, last_burst)) newest_ = {};
     }
-    /// The source counts from zero again, and so may its bursts.
+    /// The source counts from zero again, and its burst numbers may repeat.
     void begin_epoch() noexcept {
         const Announcements ended = *this;
         *this = Announcements{};
@@ -37,7 +37,7 @@ class Announcements {
 
     const AnnouncedTotals& of_epoch() const noexcept { return totals_; }
     AnnouncedTotals announced() const noexcept { return sum(totals_before_, totals_); }
-    /// Arrived unannounced (no packets are counted here).
+    /// Totals that arrived without being announced (packets are not counted here).
     AnnouncedTotals unannounced() const noexcept { return sum(left_before_, sum(older_, newest_)); }
 
   private:
@@ -53,8 +53,8 @@ class Announcements {
         newest_burst_ = burst_id;
     }
 
-    AnnouncedTotals totals_, totals_before_;        ///< in this epoch, in those before it
-    AnnouncedTotals newest_, older_, left_before_;  ///< not announced: of the newest burst, of this epoch, before it
+    AnnouncedTotals totals_, totals_before_;        ///< in this epoch, and in those before
+    AnnouncedTotals newest_, older_, left_before_;  ///< not announced: newest burst, this epoch, earlier epochs
     std::uint32_t newest_burst_ = 0, last_burst_ = 0;
     bool knows_last_ = false;
 };

@@ -10,10 +10,11 @@
 
 namespace anello::receive {
 
-/// Which burst a stream is in, and which bursts it has reported as over to the builder. Hot path throughout.
+/// Tracks which burst a stream is in, and which bursts it has reported to the builder as ended. All functions are hot
+/// path.
 class BurstFollower {
   public:
-    /// Burst numbers a little below the current one are late; any other change is a new burst.
+    /// Burst numbers up to this much below the current one are late; any other change is a new burst.
     static constexpr std::int32_t late_bursts = 16;
 
     bool has_burst() const noexcept { return has_burst_; }
@@ -31,13 +32,13 @@ class BurstFollower {
     bool has_ended(std::uint32_t burst_id) const noexcept {
         return std::find(ended_.begin(), ended_.begin() + n_known(), burst_id) != ended_.begin() + n_known();
     }
-    /// True the first time for each burst.
+    /// True for the first end of each burst.
     bool note_end(std::uint32_t burst_id) noexcept {
         if (has_ended(burst_id)) return false;
         ended_[n_ended_++ % ended_.size()] = burst_id;
         return true;
     }
-    /// The source restarted: its burst numbers may repeat.
+    /// The source has restarted, so its burst numbers may repeat.
     void forget() noexcept { *this = BurstFollower{}; }
 
   private:
@@ -54,7 +55,7 @@ struct EndNotice {
     CloseReason reason = CloseReason::end_of_burst;
 };
 
-/// Ends of burst that wait for a buffer to travel with, oldest first. Hot path throughout.
+/// Ends of bursts that wait for a buffer to carry them, oldest first. All functions are hot path.
 class WaitingEnds {
   public:
     bool empty() const noexcept { return n_waiting_ == 0; }

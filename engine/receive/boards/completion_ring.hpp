@@ -6,7 +6,7 @@
 
 namespace anello::receive {
 
-/// Carries full buffers forward.
+/// Carries full buffers to the builder.
 using CompletionRing = WithdrawableRing<Completion>;
 
 }  // namespace anello::receive

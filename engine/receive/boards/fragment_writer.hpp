@@ -7,8 +7,8 @@
 
 namespace anello::receive {
 
-/// Fills one block, packet by packet and all or nothing: what a packet wrote counts only from commit() on.
-/// Hot path throughout: no allocation, no lock, no log, no throw.
+/// Fills one block packet by packet; a packet's data counts only after commit(). All functions are hot path: no
+/// allocation, no lock, no log, no throw.
 class FragmentWriter {
   public:
     struct HitSpace {
@@ -24,13 +24,14 @@ class FragmentWriter {
         begin_packet();
     }
 
-    /// Forgets what was written since the last commit.
+    /// Discards everything written since the last commit.
     void begin_packet() noexcept {
         open_ = written_;
         overflowed_ = written_.n_packets == shape_.max_packets;
     }
 
-    /// Opens a fragment with room for `n_hits_at_most`; false, and overflowed() from then on, when the block is full.
+    /// Opens a fragment with room for `n_hits_at_most`. If the block is full it returns false, and overflowed() is true
+    /// from then on.
     bool try_open_fragment(std::uint32_t timestamp_ticks, std::uint8_t fine_time, std::uint32_t n_hits_at_most,
                            HitSpace& space) noexcept {
         if (overflowed_ || open_.n_fragments == shape_.max_fragments ||
@@ -41,7 +42,7 @@ class FragmentWriter {
         columns_.timestamp_ticks[open_.n_fragments] = timestamp_ticks;
         columns_.fine_time[open_.n_fragments] = fine_time;
         if (open_.n_fragments == 0) open_.first_ticks = timestamp_ticks;
-        const auto after_first = static_cast<std::int32_t>(timestamp_ticks - open_.first_ticks);  // across the wrap
+        const auto after_first = static_cast<std::int32_t>(timestamp_ticks - open_.first_ticks);  // across a wrap
         const bool in_order = after_first > open_.last_after_first ||
                               (after_first == open_.last_after_first && fine_time >= open_.last_fine_time);
         open_.sorted &= open_.n_fragments == 0 || in_order;
@@ -61,7 +62,7 @@ class FragmentWriter {
     }
 
     bool overflowed() const noexcept { return overflowed_; }
-    /// No further packet with a fragment can have room.
+    /// True if no further packet with a fragment can fit.
     bool is_full() const noexcept {
         return written_.n_packets == shape_.max_packets || written_.n_fragments == shape_.max_fragments;
     }

@@ -23,7 +23,7 @@ void describe(const mgp::PacketView& view, PacketInfo& packet) noexcept {
     packet.totals = {totals.n_packets, totals.n_events, totals.n_hits};
 }
 
-/// 8 channels or times, by the compiler's vectors: all processors have registers of this size.
+/// 8 channels or times in one vector register; all processors have registers of this size.
 using Group [[gnu::vector_size(16)]] = std::int16_t;
 constexpr std::uint32_t group_hits = 8;
 static_assert(hit_slack >= mgp::unpack_slack && mgp::unpack_slack >= group_hits - 1);
@@ -71,9 +71,9 @@ wire::Verdict MgpUnpacker::unpack_events(const mgp::PacketView& view, FragmentWr
     return reader.verdict();
 }
 
-/// False when a hit has a channel that the board does not have.
-/// PERF NOTE: whole groups of 8 hits, into the slack of the columns, each in one register: the number of hits is as
-/// good as random, and each branch on it costs more than a group (receive_bench).
+/// Returns false if a hit is on a channel that the board does not have. PERF NOTE: unpacks whole groups of 8 hits into
+/// the slack of the columns, each group in one register. The number of hits is practically random, and a branch on it
+/// costs more than a group (receive_bench).
 bool MgpUnpacker::unpack_hits(const mgp::EventReader& reader, const mgp::EventView& event, bool with_time,
                               const FragmentWriter::HitSpace& space) const noexcept {
     if (with_time)

@@ -6,14 +6,14 @@
 
 namespace anello::receive {
 
-/// A board that sends mgp, and where its channels lie among the hit ids of the detector.
+/// A board that sends MGP, and the position of its channels in the detector's hit ids.
 struct MgpBoard {
     std::uint16_t source_id = 0;
     std::uint16_t first_hit_id = 0;
-    std::uint16_t n_channels = wire::mgp::n_channels;  ///< hits on channels from here on are wrong_hit
+    std::uint16_t n_channels = wire::mgp::n_channels;  ///< hits on this channel or higher are wrong_hit
 };
 
-/// Hit id = first_hit_id + channel. The sequence counts packets.
+/// Hit id = first_hit_id + channel. The sequence number counts packets.
 class MgpUnpacker final : public Unpacker {
   public:
     explicit MgpUnpacker(const MgpBoard& board) noexcept : board_(board) {}

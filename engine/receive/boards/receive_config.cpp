@@ -12,12 +12,12 @@ using R = BufferRules;
 using S = StreamConfig;
 
 constexpr std::array rules{
-    Key<R>::of<&R::policy>(
-        "policy",
-        "When no buffer is free: datagrams wait in the kernel's buffer, new ones are dropped, or the "
-        "oldest full buffer is overwritten. Losses are counted."),
-    Key<R>::of_words<&R::memory, memory::kind_words>(
-        "memory", "Kind of memory; pinned: page-locked for a CUDA device; falls back and says so."),
+    Key<R>::of<&R::policy>("policy",
+                           "What happens if no buffer is free: datagrams wait in the kernel's buffer, new datagrams "
+                           "are dropped, or the oldest full buffer is overwritten. Losses are counted."),
+    Key<R>::of_words<&R::memory, memory::kind_words>("memory",
+                                                     "Kind of memory; pinned: page-locked for a CUDA device. If it is "
+                                                     "not available, another kind is used and reported."),
 };
 
 constexpr std::array of_ports{
@@ -29,14 +29,15 @@ constexpr std::array of_sources{
     Key<SourcesConfig>::of<&SourcesConfig::sources>(
         "sources", Limits{}.entries(0, 1024),
         "Sender of each board: ADDRESS, or ADDRESS:PORT; one entry applies to all boards, empty text leaves a board "
-        "open. An open board is bound to the first address that sends for it; datagrams in its name from elsewhere "
-        "are counted and not used."),
+        "open. An open board is bound to the first address that sends for it; its datagrams from other addresses are "
+        "counted and not used."),
 };
 
 constexpr std::array of_stream{
-    Key<S>::of<&S::gathering_time_ns, ns_per_us>("gathering_time_us", {0, 1e6},
-                                                 "Gathering time: a buffer is passed on at the latest this long after "
-                                                 "its first datagram, us; 0: after each batch of datagrams."),
+    Key<S>::of<&S::gathering_time_ns, ns_per_us>(
+        "gathering_time_us", {0, 1e6},
+        "Gathering time: longest time from the first datagram of a buffer until the buffer is handed on, us; 0: after "
+        "each batch of datagrams."),
 };
 
 }  // namespace

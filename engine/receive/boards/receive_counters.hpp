@@ -12,12 +12,12 @@
 ///   datagrams  = packets + markers + duplicate_packets + conflicting_packets + dropped_packets + stray_packets
 ///                + strangers + all verdicts but ok
 ///   verdict ok = datagrams without the strangers and the verdicts that are not ok
-///   fragments  = fragments handed to the builder and taken + overwritten_fragments      (hits and packets likewise)
+///   fragments  = fragments handed to the builder and taken + overwritten_fragments   (also for hits and packets)
 ///   announced  = distinct_sequences + lost_sequences + before_joining
 ///                where announced is announced_packets (mgp; when the last marker of the run arrived) or
 ///                announced_fragments (mep, whose sequence counts events)
 ///   announced_fragments + unannounced_fragments = fragments - disowned_fragments + dropped_fragments
-///                + those in data packets that never came   (hits likewise; hits of mep are never announced)
+///                + those in lost data packets   (also for hits, but hits of mep are never announced)
 ///   distinct_sequences = packets - disowned_packets + dropped_packets   (mgp)
 ///   lost_sequences = lost in the network + kernel_dropped + malformed + strays, of data packets; and the first of the
 ///                conflicting packets that showed a restart
@@ -79,21 +79,20 @@ inline constexpr std::array<CounterLabel, 42> counter_labels<receive::ReceiveCou
     {"bytes", "their UDP payload", Place::informative, in_bytes},
     {"kernel_dropped", "datagrams that the system dropped at the socket (with GRO a super-packet may count as one)",
      Place::packets},
-    {"super_packets", "messages of several datagrams each that the backend took apart (GRO)", Place::packets},
+    {"super_packets", "messages of several datagrams each that the backend split (GRO)", Place::packets},
     {"packets", "data packets placed in a block", Place::packets},
     {"fragments", "fragments placed in a block", Place::fragments},
     {"hits", "hits placed in a block", Place::hits},
-    {"out_of_order", "packets accepted that filled a gap behind a later packet", Place::informative},
-    {"distinct_sequences", "sequence numbers seen in valid packets, each once (mgp: packets, mep: events)",
-     Place::fragments},
-    {"lost_sequences", "sequence numbers passed over or announced, and not seen in a valid packet until now",
+    {"out_of_order", "packets accepted that filled a gap after a later packet", Place::informative},
+    {"distinct_sequences", "different sequence numbers in valid packets (mgp: packets, mep: events)", Place::fragments},
+    {"lost_sequences", "sequence numbers passed over or announced that no valid packet has had so far",
      Place::fragments, gauge},
-    {"before_joining", "sequence numbers before the first one seen, when the receiver came late to a run",
+    {"before_joining", "sequence numbers before the first one received, if the receiver joined a run late",
      Place::packets},
-    {"source_restarts", "times that the source began its sequence anew", Place::informative},
-    {"stray_packets", "valid packets not used: their sequence number is far off and no second packet confirmed it yet",
+    {"source_restarts", "times that the source restarted its sequence", Place::informative},
+    {"stray_packets", "valid packets not used: their sequence number is far off, and no second packet has confirmed it",
      Place::packets},
-    {"duplicate_packets", "valid packets that had come before, the same bytes, not used", Place::packets},
+    {"duplicate_packets", "valid packets not used: a packet with the same bytes had arrived before", Place::packets},
     {"duplicate_fragments", "fragments in duplicate packets", Place::informative},
     {"dropped_packets", "valid packets dropped because every buffer was in use", Place::packets},
     {"dropped_fragments", "fragments in packets dropped because every buffer was in use", Place::fragments},
@@ -105,29 +104,30 @@ inline constexpr std::array<CounterLabel, 42> counter_labels<receive::ReceiveCou
     {"blocks_by_gathering_time", "blocks handed on by gathering time, or to keep bursts apart", Place::informative},
     {"blocks_by_end_of_burst", "blocks handed on at the end of a burst, also empty ones", Place::informative},
     {"blocks_by_stop", "blocks handed on when the receiver stopped", Place::informative},
-    {"blocks_by_take_over", "empty blocks that told the builder that another address proved to be the board's",
+    {"blocks_by_take_over", "empty blocks that notified the builder that another address took over the board",
      Place::informative},
     {"markers", "valid start-of-burst and end-of-burst packets", Place::packets},
-    {"repeated_markers", "markers that said again what was known", Place::informative},
-    {"bursts_ended", "ends of burst told to the builder, each once", Place::fragments},
+    {"repeated_markers", "markers that repeated known information", Place::informative},
+    {"bursts_ended", "ends of burst reported to the builder, each once", Place::fragments},
     {"lost_end_notices",
-     "ends of burst and take-overs never told, as the builder gave no buffer back for too many bursts",
+     "ends of burst and take-overs not reported, because the builder returned no buffer for too many bursts",
      Place::informative},
-    {"announced_packets", "data packets that the source says it sent", Place::packets},
-    {"announced_fragments", "fragments that the source says it sent", Place::fragments},
-    {"announced_hits", "hits that the source says it sent", Place::hits},
+    {"announced_packets", "data packets sent, as announced by the source", Place::packets},
+    {"announced_fragments", "fragments sent, as announced by the source", Place::fragments},
+    {"announced_hits", "hits sent, as announced by the source", Place::hits},
     {"unannounced_fragments", "fragments placed or dropped that no announcement includes: the source ended in a burst",
      Place::fragments, gauge},
     {"unannounced_hits", "hits in them", Place::hits, gauge},
-    {"strangers", "datagrams not used: they came from another address than the board is bound to", Place::packets},
+    {"strangers", "datagrams not used, because they came from another address than that of the board", Place::packets},
     {"source_changes", "times that the board was bound to another address", Place::informative},
-    {"mistaken_strangers", "of the strangers, those from the address that the board was bound to thereafter",
+    {"mistaken_strangers", "part of strangers: from the address that the board was bound to afterwards",
      Place::packets},
     {"disowned_packets", "packets placed before another address proved to be the board's (first 1000 packets only)",
      Place::packets},
-    {"disowned_fragments", "fragments in these packets", Place::fragments},
-    {"disowned_hits", "hits in these packets", Place::hits},
-    {"conflicting_packets", "valid packets not used: another packet had come with their number", Place::packets},
+    {"disowned_fragments", "fragments in the disowned packets", Place::fragments},
+    {"disowned_hits", "hits in the disowned packets", Place::hits},
+    {"conflicting_packets", "valid packets not used: another packet with their number had arrived before",
+     Place::packets},
 }};
 
 }  // namespace anello

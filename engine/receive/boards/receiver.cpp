@@ -11,7 +11,7 @@
 namespace anello::receive {
 namespace {
 
-constexpr Nanoseconds backend_counts_every_ns = 100'000'000;  // one system call per stream
+constexpr Nanoseconds backend_counts_every_ns = 100'000'000;  // counting takes one system call per stream
 
 }  // namespace
 
@@ -57,7 +57,7 @@ bool Receiver::gathers() const noexcept {
 }
 
 Nanoseconds Receiver::longest_wait_ns() const noexcept {
-    if (is_waiting()) return usual_wait_ns;  // for the stage behind
+    if (is_waiting()) return usual_wait_ns;  // the next stage may return a buffer at any time
     const Nanoseconds now_ns = clock_.monotonic_ns();
     Nanoseconds wait_ns = StreamReceiver::longest_wait_ns;
     for (const auto& stream : streams_) wait_ns = std::min(wait_ns, stream->until_due_ns(now_ns));

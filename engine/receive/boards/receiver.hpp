@@ -12,30 +12,31 @@
 
 namespace anello::receive {
 
-/// One backend and all its streams, as one role of one thread. After construction nothing allocates, locks or throws.
+/// Reads one backend and all its streams, on one thread. After construction nothing allocates, locks or throws.
 class Receiver {
   public:
-    /// Stream i of the backend goes to streams[i]. Throws ConfigError when their numbers differ.
+    /// Stream i of the backend goes to streams[i]. Throws ConfigError if their numbers differ.
     Receiver(std::unique_ptr<Backend> backend, std::vector<std::unique_ptr<StreamReceiver>> streams, const Clock& clock,
              std::size_t max_datagrams_per_call = 1024);
 
-    /// Passes on blocks whose time is over, then takes what is there. Returns the number of datagrams, 0 = idle.
+    /// Hands on blocks whose gathering time is over, then reads the datagrams available. Returns their number, 0 =
+    /// idle.
     std::size_t do_work() noexcept;
-    bool gathers() const noexcept;  ///< Some stream has a gathering time.
-    /// How long do_work() may wait for the descriptor: open blocks have their time, and others wait for what is said of
-    /// empty streams.
+    bool gathers() const noexcept;  ///< True if a stream has a gathering time.
+    /// How long the caller may wait for the descriptor: until the gathering time of an open block is over, and not too
+    /// long for the builder, which needs to know that streams are empty.
     Nanoseconds longest_wait_ns() const noexcept;
-    /// Datagrams of some stream wait until the builder gives buffers back (policy wait).
+    /// True if a stream's datagrams wait until the builder returns buffers (policy wait).
     bool is_waiting() const noexcept;
-    /// Passes on all open blocks; call when nothing arrives any more (do_work() returns 0). False: call again, an end
-    /// of burst waits for the builder to give a buffer back.
+    /// Hands on all open blocks; call it when do_work() returns 0 and no more datagrams will come. Returns false if an
+    /// end of burst still waits for a buffer: call it again.
     bool finish() noexcept;
-    /// The backend has nothing more to give (end of a file).
+    /// True if the backend has no more datagrams (end of a file).
     bool finished() const noexcept { return backend_->finished(); }
 
     Backend& backend() noexcept { return *backend_; }
     const StreamReceiver& stream(std::size_t index) const noexcept { return *streams_[index]; }
-    /// Of one stream, when the thread has ended.
+    /// Of one stream; call it when the thread has ended.
     const SequenceLog& close_sequence_log(std::size_t stream) noexcept {
         return streams_[stream]->close_sequence_log();
     }

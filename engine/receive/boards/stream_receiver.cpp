@@ -70,7 +70,7 @@ bool StreamReceiver::reject_stranger(SourceAddress source, bool is_right) noexce
     const SourceAddress before = binding_.source();
     const auto judgement = watch_.judge(binding_, source, is_right, read_ns_ - last_accepted_ns_);
     if (judgement == SourceWatch::Judgement::stranger) return true;
-    if (binding_.source() == before) return false;  // malformed, and no source has spoken yet
+    if (binding_.source() == before) return false;  // malformed, and no source is bound yet
     if (!(before == SourceAddress{})) counters_.stream.add(ReceiveCounter::source_changes);
     counters_.stream.add(ReceiveCounter::mistaken_strangers, watch_.take_mistaken());
     judgement == SourceWatch::Judgement::taken_over ? revoke_source() : remember_account();
@@ -85,8 +85,8 @@ void StreamReceiver::remember_account() noexcept {
                       .n_hits = counters_.stream[ReceiveCounter::hits]};
 }
 
-/// The source so far was not the board: its sequence and its totals mean nothing. The builder drops what it has not
-/// used yet, and is no longer bound by bursts that the source had begun and ended.
+/// The bound source was not the board, so its sequence numbers and totals are taken back. The builder drops its unused
+/// data, and forgets bursts that the source had begun and ended.
 void StreamReceiver::revoke_source() noexcept {
     using enum ReceiveCounter;
     const Account& before = before_source_;
@@ -99,11 +99,12 @@ void StreamReceiver::revoke_source() noexcept {
     sent_ = sent_before_restart_ = {};
     bursts_.forget();
     if (has_packets()) close_block(CloseReason::gathering_time, block_burst_id_);
-    tell_end({block_burst_id_, CloseReason::disowned});
+    notify_end({block_burst_id_, CloseReason::disowned});
     remember_account();
 }
 
-/// Into the open block, or the next one when it does not fit, or the scratch block when there is no buffer.
+/// Unpacks into the open block, into the next block if the packet does not fit, or into the scratch block if there is
+/// no buffer.
 wire::Verdict StreamReceiver::unpack(const Datagram& datagram, PacketInfo& packet) noexcept {
     if (datagram.cut) return wire::Verdict::wrong_length;
     aim();
@@ -158,15 +159,14 @@ bool StreamReceiver::is_to_be_used(const Datagram& datagram, PacketInfo& packet)
     return false;
 }
 
-/// A number that comes again with another content is of another packet. Two such packets in a row, and nothing else
-/// between them, are of a source that counts from zero again: its start of burst is lost, or says a time that does not
-/// show it.
+/// A repeated number with other content belongs to another packet. Two such packets in direct succession show a source
+/// that counts from zero again, whose start of burst was lost, or has a time that does not show the restart.
 Arrival StreamReceiver::arrival_of(const PacketInfo& packet, std::uint32_t content) noexcept {
     const Arrival arrival = sequence_.accept(packet.sequence, packet.sequence_step);
-    const bool goes_on = conflict_next_ == packet.sequence;
+    const bool is_next = conflict_next_ == packet.sequence;
     conflict_next_.reset();
     if (arrival != Arrival::duplicate || contents_.are_same(packet.sequence, content)) return arrival;
-    if (!goes_on) {
+    if (!is_next) {
         conflict_next_ = packet.sequence + packet.sequence_step;
         return arrival;
     }
@@ -175,9 +175,9 @@ Arrival StreamReceiver::arrival_of(const PacketInfo& packet, std::uint32_t conte
     return Arrival::restarted;
 }
 
-/// Event numbers begin at 0 in each burst. After the last event of a burst, a packet from the beginning, another one
-/// with a number that has come, or one far from what is known, is the next burst's; gaps may still be filled by late
-/// packets of the old one.
+/// For formats without burst numbers, whose event numbers begin at 0 in each burst. After the last event of a burst,
+/// the next burst begins with a packet of number 0, one with a known number but other content, or one with a number far
+/// from the known ones. Other packets are late ones of the old burst.
 void StreamReceiver::follow_burst_without_id(PacketInfo& packet, std::uint32_t content) noexcept {
     if (awaits_next_burst_) {
         const Arrival arrival = sequence_.preview(packet.sequence);
@@ -192,7 +192,7 @@ void StreamReceiver::follow_burst_without_id(PacketInfo& packet, std::uint32_t c
     packet.burst_id = counted_burst_id_;
 }
 
-/// What the source announces counts from zero again, and so may its bursts.
+/// The source's totals count from zero again, and its burst numbers may repeat.
 void StreamReceiver::begin_epoch() noexcept {
     if (bursts_.has_burst()) end_burst(bursts_.burst_id());
     bursts_.forget();
@@ -217,9 +217,9 @@ void StreamReceiver::on_marker(const PacketInfo& packet) noexcept {
     if (!begins) end_burst(packet.burst_id);
 }
 
-/// A start of burst that counts from zero, though the stream had data. A repetition that was overtaken looks the same,
-/// but was sent while the source, or it before its last restart, sent what is known; a clock that a restart set back
-/// says a time before that. Where packets carry no time, only a burst not seen before is believed.
+/// True for a start of burst that counts from zero although the stream had data. A delayed repetition looks the same,
+/// but its send time is within that of known packets, before or after the source's last restart; a clock that the
+/// restart set back gives an earlier time. If packets have no time, only a new burst number counts as a restart.
 bool StreamReceiver::says_restart(const PacketInfo& packet) const noexcept {
     const bool from_zero = packet.sequence == 0 && packet.totals.n_packets == 0;
     if (packet.kind != PacketKind::start_of_burst || !from_zero || sequence_.next() == 0) return false;
@@ -227,7 +227,7 @@ bool StreamReceiver::says_restart(const PacketInfo& packet) const noexcept {
     return !sent_.contain(packet.sent_ns) && !sent_before_restart_.contain(packet.sent_ns);
 }
 
-/// Totals only grow within a run; a marker that was overtaken says nothing new.
+/// Totals only grow within a run, so a marker that was overtaken adds nothing.
 void StreamReceiver::note_announced(const PacketInfo& packet) noexcept {
     if (packet.totals.n_packets <= announcements_.of_epoch().n_packets) return;
     const bool begins = packet.kind == PacketKind::start_of_burst;
@@ -246,7 +246,7 @@ void StreamReceiver::place(const Datagram& datagram, const PacketInfo& packet) n
     const bool was_closed = target_ == Target::none;
     if (was_closed) aim();
     const bool reclaimed = target_ == Target::scratch && reclaim_oldest();
-    if (was_closed || reclaimed) {  // the packet stood in another block: what fitted there fits into an empty one
+    if (was_closed || reclaimed) {  // it was in another block, so it fits into an empty one
         PacketInfo known;
         unpacker_->unpack(datagram.bytes, writer_, known);
     }
@@ -311,13 +311,13 @@ bool StreamReceiver::finish() noexcept {
         if (has_packets())
             close_block(CloseReason::stop, block_burst_id_);
         else if (bursts_.has_burst() && !bursts_.has_ended(bursts_.burst_id()))
-            tell_end({bursts_.burst_id(), CloseReason::stop});
+            notify_end({bursts_.burst_id(), CloseReason::stop});
     }
     give_waiting_ends();
     return waiting_ends_.empty();
 }
 
-/// Sees to it that there is something to unpack into. Ends of burst that wait go before any new block.
+/// Makes sure that there is a block to unpack into. Waiting ends of bursts go before any new block.
 void StreamReceiver::aim() noexcept {
     if (target_ == Target::block) return;
     if (!waiting_ends_.empty()) give_waiting_ends();
@@ -334,9 +334,9 @@ void StreamReceiver::open_block(std::uint32_t buffer) noexcept {
     writer_.open(out_.columns(buffer), out_.shape());
 }
 
-/// Policy overwrite_oldest: takes back the oldest block that the builder has not taken. If it told an end of burst,
-/// that is told again later: possibly behind blocks of the next burst. That a source was not the board is not told
-/// again: behind the board's own blocks it would be said of them.
+/// Policy overwrite_oldest: takes back the oldest block that the builder has not taken. If that block carried an end of
+/// burst, the end is sent again later, perhaps after blocks of the next burst. A disowned notice is not sent again:
+/// after the board's own blocks it would apply to those.
 bool StreamReceiver::reclaim_oldest() noexcept {
     Completion oldest;
     if (config_.full_policy != FullPolicy::overwrite_oldest || !out_.completions().try_withdraw_oldest(oldest))
@@ -345,9 +345,9 @@ bool StreamReceiver::reclaim_oldest() noexcept {
     counters_.stream.add(ReceiveCounter::overwritten_fragments, oldest.n_fragments);
     counters_.stream.add(ReceiveCounter::overwritten_hits, oldest.n_hits);
     open_block(oldest.buffer);
-    const EndNotice told{oldest.burst_id, oldest.reason};
-    const bool tells_end = oldest.reason >= CloseReason::end_of_burst;
-    if (oldest.reason == CloseReason::disowned || (tells_end && !waiting_ends_.try_add(told)))
+    const EndNotice notice{oldest.burst_id, oldest.reason};
+    const bool carries_end = oldest.reason >= CloseReason::end_of_burst;
+    if (oldest.reason == CloseReason::disowned || (carries_end && !waiting_ends_.try_add(notice)))
         counters_.stream.add(ReceiveCounter::lost_end_notices);
     return true;
 }
@@ -357,10 +357,10 @@ void StreamReceiver::end_burst(std::uint32_t burst_id) noexcept {
     counters_.stream.add(ReceiveCounter::bursts_ended);
     if (has_packets() && block_burst_id_ == burst_id) return close_block(CloseReason::end_of_burst, burst_id);
     if (has_packets()) close_block(CloseReason::gathering_time, block_burst_id_);
-    tell_end({burst_id, CloseReason::end_of_burst});
+    notify_end({burst_id, CloseReason::end_of_burst});
 }
 
-void StreamReceiver::tell_end(EndNotice notice) noexcept {
+void StreamReceiver::notify_end(EndNotice notice) noexcept {
     if (!waiting_ends_.try_add(notice)) counters_.stream.add(ReceiveCounter::lost_end_notices);
     give_waiting_ends();
 }
@@ -369,7 +369,7 @@ void StreamReceiver::give_waiting_ends() noexcept {
     while (!waiting_ends_.empty() && try_give_end(waiting_ends_.oldest())) waiting_ends_.remove_oldest();
 }
 
-/// An end of burst travels with the open block's buffer when that is empty, else with a free one.
+/// An end of burst is carried by the open block's buffer if that is empty, otherwise by a free buffer.
 bool StreamReceiver::try_give_end(const EndNotice& notice) noexcept {
     std::uint32_t buffer = buffer_;
     if (target_ == Target::block && !has_packets())

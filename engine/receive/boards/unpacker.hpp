@@ -14,26 +14,26 @@ namespace anello::receive {
 
 enum class PacketKind : std::uint8_t { data, start_of_burst, end_of_burst };
 
-/// What a source has sent since the start of its run.
+/// Totals that a source has sent since the start of its run.
 struct AnnouncedTotals {
     std::uint64_t n_packets = 0, n_fragments = 0, n_hits = 0;
 };
 
-/// What the headers of one valid datagram say, in the words of no particular format.
+/// Header fields of one valid datagram, independent of its format.
 struct PacketInfo {
     PacketKind kind = PacketKind::data;
     bool has_sequence = false;
     bool has_burst_id = false;
-    bool ends_burst = false;          ///< a data packet that carries the last event of its burst
-    std::uint32_t sequence = 0;       ///< of a burst marker: that of the next data packet
+    bool ends_burst = false;          ///< a data packet with the last event of its burst
+    std::uint32_t sequence = 0;       ///< in a burst marker: the number of the next data packet
     std::uint32_t sequence_step = 1;  ///< how many sequence numbers this packet takes
     std::uint32_t burst_id = 0;
     std::uint32_t n_events = 0;
     Nanoseconds sent_ns = 0;
-    AnnouncedTotals totals;  ///< burst markers only
+    AnnouncedTotals totals;  ///< in burst markers only
 };
 
-/// The decompressor of one stream: from a datagram of one format to fragments with detector-wide hit numbers.
+/// Unpacks the datagrams of one stream, which have one format, into fragments with detector-wide hit numbers.
 class Unpacker {
   public:
     Unpacker() = default;
@@ -42,13 +42,13 @@ class Unpacker {
     virtual ~Unpacker() = default;
 
     /// Hot path: no allocation, no lock, no log, no throw. Begins a packet in `writer` and writes its fragments; the
-    /// caller commits. On any verdict but ok, and when writer.overflowed(), the caller must not commit.
-    /// Unpacking the same datagram again gives the same.
+    /// caller commits. With any verdict but ok, or writer.overflowed(), the caller must not commit. Unpacking the same
+    /// datagram again must give the same result.
     virtual wire::Verdict unpack(std::span<const std::byte> datagram, FragmentWriter& writer,
                                  PacketInfo& packet) noexcept = 0;
 };
 
-/// Makes the unpacker of one board; each format has its own, in the engine or with its detector.
+/// Makes the unpacker of one board. The engine or the detector has one for each format.
 using UnpackerMaker = std::function<std::unique_ptr<Unpacker>()>;
 
 }  // namespace anello::receive

@@ -12,25 +12,25 @@
 
 namespace anello::receive {
 
-/// Carries what is said of full buffers forward, from one giving to one taking thread; the giving thread may also
-/// withdraw the oldest that was not taken yet (policy overwrite_oldest). Both ends then compete for the tail, by
-/// compare-and-swap: the one that moves it owns what lay there.
+/// Carries the descriptions of full buffers from one giving to one taking thread. The giving thread may also withdraw
+/// the oldest one that was not taken yet (policy overwrite_oldest). Then both compete for the tail by compare-and-swap,
+/// and the one that moves it owns the item.
 ///
-/// The taker may read a slot that the giver, having withdrawn it, already fills again; its compare-and-swap then fails
-/// and what it read is thrown away. Slots are therefore words of relaxed atomics, so that this race is defined.
+/// The taker may read a slot that the giver has withdrawn and is filling again; its compare-and-swap then fails and it
+/// discards the item. Slots are words of relaxed atomics, so that this race is defined.
 template <typename T>
 class WithdrawableRing {
     static_assert(std::is_trivially_copyable_v<T>);
 
   public:
-    /// Holds at least `min_capacity` of them (rounded up to a power of two).
+    /// Holds at least `min_capacity` items (rounded up to a power of two).
     explicit WithdrawableRing(std::size_t min_capacity)
         : mask_(std::bit_ceil(min_capacity < 2 ? 2 : min_capacity) - 1), slots_(new Slot[mask_ + 1]) {}
 
     std::size_t capacity() const noexcept { return mask_ + 1; }
 
     // Hot path, all three: no allocation, no lock, no log, no throw.
-    /// Giving thread; false when full.
+    /// Giving thread; false if the ring is full.
     bool try_give(const T& value) noexcept {
         const std::size_t head = head_.load(std::memory_order_relaxed);
         if (head - tail_.load(std::memory_order_acquire) > mask_) return false;  // pairs with claim_oldest
@@ -41,7 +41,7 @@ class WithdrawableRing {
     bool try_take(T& value) noexcept { return claim_oldest(value); }             ///< Taking thread.
     bool try_withdraw_oldest(T& value) noexcept { return claim_oldest(value); }  ///< Giving thread.
 
-    /// An estimate when the other side is at work.
+    /// An estimate while the other thread works.
     std::size_t size() const noexcept {
         const std::size_t tail = tail_.load(std::memory_order_acquire);
         return head_.load(std::memory_order_acquire) - tail;
@@ -71,7 +71,7 @@ class WithdrawableRing {
         std::size_t tail = tail_.load(std::memory_order_acquire);
         while (tail != head_.load(std::memory_order_acquire)) {  // pairs with the release in try_give
             slots_[tail & mask_].read(value);
-            // Release: the slot was read before try_give may see it free. A failure reloads the tail.
+            // Release: the slot must be read before try_give can see it as free. A failure reloads the tail.
             if (tail_.compare_exchange_weak(tail, tail + 1, std::memory_order_acq_rel, std::memory_order_acquire))
                 return true;
         }

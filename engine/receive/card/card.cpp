@@ -12,14 +12,14 @@ namespace anello::receive {
 namespace {
 
 constexpr std::size_t datagrams_per_call = 256;
-constexpr Nanoseconds show_every_ns = 100'000'000;  // one system call per port
+constexpr Nanoseconds show_every_ns = 100'000'000;  // showing takes one system call per port
 
 }  // namespace
 
 Card::Card(BackendConfig backend, ThreadConfig thread, const Clock& clock)
     : config_(std::move(backend)), thread_config_(std::move(thread)), clock_(clock), batch_(datagrams_per_call) {
     if (config_.datagram_length == nullptr) config_.datagram_length = wire::any_datagram_bytes;
-    thread_config_.rest_below = 3;  // a datagram or two, or a buffer that waits for its time
+    thread_config_.rest_below = 3;  // one or two datagrams, or a buffer that waits for its gathering time
 }
 
 Clop& Card::register_buffers(const ClopConfig& config) {
@@ -39,8 +39,8 @@ void Card::refuse_shared(std::span<const std::byte> given) const {
                std::less()(other.data(), given.data() + given.size());
     };
     if (!given.empty() && std::any_of(given_.begin(), given_.end(), shares))
-        throw ConfigError("memory", "must be of one list alone", std::to_string(given.size()) + " bytes",
-                          "Another port's buffers lie there.");
+        throw ConfigError("memory", "must be the memory of one list only", std::to_string(given.size()) + " bytes",
+                          "Another port's buffers use this memory.");
 }
 
 void Card::open() {
@@ -84,7 +84,7 @@ void Card::receive() noexcept {
     next_ = 0;
 }
 
-/// What was read stays in the batch until there is a buffer for it.
+/// Datagrams that find no buffer stay in the batch.
 std::size_t Card::place(Nanoseconds now_ns) noexcept {
     const std::size_t first = next_;
     while (next_ < n_batch_ && clops_[batch_[next_].stream]->try_add(batch_[next_], now_ns)) ++next_;

@@ -12,8 +12,8 @@
 
 namespace anello::receive {
 
-/// What NaNet's driver offers to programs, in software: open the card, register a list of persistent buffers for each
-/// UDP port, wait for full ones, give them back.
+/// The functions of NaNet's driver in software: open the card, register a list of persistent buffers for each UDP port,
+/// wait for full buffers, give them back.
 ///
 ///     Card card({.address = "10.0.0.2"});
 ///     Clop& board = card.register_buffers({.port = 6000, .format = "mgp"});
@@ -21,26 +21,28 @@ namespace anello::receive {
 ///     for (ClopBuffer buffer; board.wait(buffer, -1); board.give_back(buffer))
 ///         for (const DatagramRecord& datagram : buffer.datagrams) use(buffer.bytes, datagram);
 ///
-/// Datagrams come by whatever backend is configured, and are copied once. Where a list waits and was too small for what
-/// was read at once, the other lists wait with it; a card of its own waits for nobody. docs/how-to/card.md.
+/// The configured backend receives the datagrams, and they are copied once. If a list with policy wait is too small for
+/// one read, all lists of the card wait; lists on different cards do not affect each other. docs/how-to/card.md.
 class Card {
   public:
-    /// `backend.ports` stays empty: they come from the lists. Its default for captures cuts by every known format.
+    /// `backend.ports` must be empty: the ports are those of the lists. For captures the default is to split by all
+    /// known formats.
     explicit Card(BackendConfig backend, ThreadConfig thread = {.name = "card"},
                   const Clock& clock = SystemClock::instance());
     ~Card() { stop(); }
     Card(const Card&) = delete;
     Card& operator=(const Card&) = delete;
 
-    /// Before open(); the list lives as long as the card. Throws ConfigError, SystemError.
+    /// Call it before open(); the list lives as long as the card. Throws ConfigError, SystemError.
     Clop& register_buffers(const ClopConfig& config);
-    /// Binds the ports; from then on Clop::port() says which. Throws ConfigError, SystemError.
+    /// Binds the ports; then Clop::port() returns them. Throws ConfigError, SystemError.
     void open();
-    void start();  ///< open(), where that is still to be done, and a thread that calls do_work().
-    /// The thread has ended, and all that came is handed on; the card is not started again. Safe to call twice.
+    void start();  ///< Calls open() if necessary, and starts a thread that calls do_work().
+    /// Ends the thread and hands on all received data; the card cannot be started again. May be called twice.
     void stop() noexcept;
 
-    /// For programs that receive in a thread of their own, after open(). Datagrams taken, and buffers still open.
+    /// For programs that receive in a thread of their own, after open(). Returns the datagrams taken plus the open
+    /// buffers.
     /// Hot path: no allocation, no lock, no log, no throw.
     std::size_t do_work() noexcept;
 
@@ -59,10 +61,10 @@ class Card {
     const Clock& clock_;
     CounterPage page_;
     std::vector<std::unique_ptr<Clop>> clops_;
-    std::vector<std::span<const std::byte>> given_;  ///< the program's memory, for each list; empty: the list's own
+    std::vector<std::span<const std::byte>> given_;  ///< the program's memory for each list; empty: the list's own
     std::unique_ptr<Backend> backend_;
     std::vector<Datagram> batch_;
-    std::size_t next_ = 0, n_batch_ = 0;  ///< of the batch: what is still to find a place
+    std::size_t next_ = 0, n_batch_ = 0;  ///< position in the batch, and its size
     Nanoseconds shown_ns_ = 0;
     bool stopped_ = false;
     std::unique_ptr<WorkerThread> thread_;

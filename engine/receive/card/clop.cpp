@@ -36,8 +36,8 @@ Clop::Clop(const ClopConfig& config, CounterPage& page, std::size_t number)
 bool Clop::try_take(ClopBuffer& buffer) noexcept {
     std::span<const Datagram> datagrams;
     if (!blocks_.try_take(datagrams, buffer.number)) {
-        take_event(bell_);  // and look once more: what came before is seen now, what comes later rings again
-        if (is_finished()) signal_event(bell_);  // the end rings for ever: nothing comes later that would ring again
+        take_event(bell_);  // then look once more: earlier buffers are seen now, later ones ring again
+        if (is_finished()) signal_event(bell_);  // signal for ever at the end, since no later buffer would
         if (!blocks_.try_take(datagrams, buffer.number)) return false;
     }
     buffer.bytes = blocks_.bytes(buffer.number);
@@ -70,7 +70,7 @@ bool Clop::wait(ClopBuffer& buffer, Nanoseconds timeout_ns) noexcept {
     const Clock& clock = SystemClock::instance();
     const Nanoseconds begin_ns = clock.monotonic_ns();
     for (;;) {
-        const bool is_last = is_finished();  // read first: what was handed on before is found below
+        const bool is_last = is_finished();  // read first, so that try_take() below finds all buffers handed on before
         if (try_take(buffer)) return true;
         const Nanoseconds left_ns = timeout_ns < 0 ? 1'000'000'000 : timeout_ns - (clock.monotonic_ns() - begin_ns);
         if (is_last || left_ns <= 0) return false;
@@ -90,7 +90,7 @@ bool Clop::try_add(const Datagram& datagram, Nanoseconds monotonic_ns) noexcept 
     return true;
 }
 
-/// Buffers that the program holds are left alone.
+/// Overwrites the oldest full buffer, never one that the program holds.
 bool Clop::overwrite_oldest() noexcept {
     if (config_.full_policy != FullPolicy::overwrite_oldest) return false;
     const std::uint32_t n_lost = blocks_.withdraw_oldest();
@@ -110,8 +110,8 @@ void Clop::count(const Datagram& datagram) noexcept {
 
 bool Clop::on_time(Nanoseconds monotonic_ns) noexcept {
     if (blocks_.has_open() && monotonic_ns - opened_ns_ >= config_.gathering_time_ns) blocks_.hand_on();
-    if (n_told_ != blocks_.n_handed_on()) {
-        n_told_ = blocks_.n_handed_on();
+    if (n_notified_ != blocks_.n_handed_on()) {
+        n_notified_ = blocks_.n_handed_on();
         signal_event(bell_);
     }
     return blocks_.has_open();

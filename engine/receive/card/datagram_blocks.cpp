@@ -16,7 +16,7 @@ constexpr std::size_t whole_lines(std::size_t n_bytes) noexcept {
     return (n_bytes + line_bytes - 1) / line_bytes * line_bytes;
 }
 
-/// What there is of the memory from its first whole cache line on.
+/// The memory from its first whole cache line on.
 std::span<std::byte> aligned(std::span<std::byte> memory) noexcept {
     const std::size_t n_before =
         (line_bytes - reinterpret_cast<std::uintptr_t>(memory.data()) % line_bytes) % line_bytes;

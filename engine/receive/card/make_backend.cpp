@@ -30,49 +30,48 @@ using C = BackendConfig;
 using K = Key<C>;
 
 constexpr std::array keys{
-    K::of<&C::kind>("backend",
-                    "How datagrams are received: from sockets, by recvmmsg or io_uring; from an interface, by "
-                    "AF_XDP; from a capture file; through the network card's model, which simulates it. `anello "
-                    "doctor` says which of them work on this machine."),
+    K::of<&C::kind>(
+        "backend",
+        "How datagrams are received: from sockets, by recvmmsg or io_uring; from an interface, by AF_XDP; from a "
+        "capture file; through the simulated network card. `anello doctor` shows which of them work on this machine."),
     K::of<&C::interface>("interface", Limits{}.entries(1, 15), "Backend af_xdp: the network interface."),
-    K::of<&C::address>(
-        "host", not_empty,
-        "Local address to listen on; 0.0.0.0 means all, and :: all over IPv4 and IPv6; that of a multicast "
-        "group: it is joined."),
+    K::of<&C::address>("host", not_empty,
+                       "Local address to listen on; 0.0.0.0: all, ::: all over IPv4 and IPv6; the address of a "
+                       "multicast group: the group is joined."),
     K::of<&C::group_interface>("group_interface", Limits{}.entries(0, 15),
-                               "Backends socket and io_uring, of a multicast group: the interface that it comes by; "
-                               "empty: as the system's routes say. The others join by receive.interface."),
-    K::of<&C::group_source>("group_source",
-                            "Of a multicast group: the one host to hear (SSM, IGMPv3 or MLDv2); empty: any (ASM)."),
+                               "Backends socket and io_uring, with a multicast group: the interface of its datagrams; "
+                               "empty: by the system's routes. The other backends join by receive.interface."),
+    K::of<&C::group_source>(
+        "group_source", "With a multicast group: the only accepted sender (SSM, IGMPv3 or MLDv2); empty: any (ASM)."),
     K::of<&C::pcap_file>("pcap_file",
-                         "Backend pcap: the file to read. Backend nanet: its frames go to the card; empty: "
-                         "datagrams of sockets do."),
-    K::of<&C::pcap_speed>("pcap_speed", {0, fastest_capture},
-                          "Backends pcap and nanet, of the file: 1: as recorded, 0: as fast as it goes."),
+                         "Backend pcap: the file to read. Backend nanet: the file whose frames the card gets; empty: "
+                         "it gets datagrams of sockets."),
+    K::of<&C::pcap_speed>(
+        "pcap_speed", {0, fastest_capture},
+        "Backends pcap and nanet: speed of the file's replay; 1: as recorded, 0: as fast as possible."),
     K::of<&C::nanet_interface>("nanet_interface", Limits{}.entries(0, 15),
-                               "Backend nanet: the network interface whose frames go to the card as they are; empty: "
+                               "Backend nanet: the network interface whose frames the card gets unchanged; empty: "
                                "those of pcap_file, or datagrams of sockets. Needs CAP_NET_RAW."),
     K::of<&C::nanet_library>("nanet_library",
                              "Backend nanet: the card's model, a shared library; empty: the one that `anello nanet "
                              "library` makes in the source tree."),
     K::of<&C::nanet_gathering_cycles>("nanet_gathering_cycles", {0, 100'000},
-                                      "Backend nanet: after its first record the card hands a buffer on at the latest "
-                                      "so many cycles of 6.4 ns later; 0: with each record."),
+                                      "Backend nanet: longest time from the first record of a buffer until the card "
+                                      "hands the buffer on, cycles of 6.4 ns; 0: after each record."),
     K::of<&C::nanet_merge>("nanet_merge",
-                           "Backend nanet, before a chain of one node that merges fragments by time: the card merges "
-                           "them, by the keys of the section build; false: the chain does."),
-    K::of<&C::nanet_timeout_cycles>("nanet_timeout_cycles", {0, (1 << 30) - 1},
-                                    "With nanet_merge: cycles of 6.4 ns that the card waits for a board, then it is "
-                                    "silent; 0: as long as build.timeout_ms, by the card's clock, which goes some "
-                                    "hundred times slower than ours."),
-    K::of<&C::gro>("gro", "Ask the kernel for several datagrams of one board at a time (UDP_GRO)."),
+                           "Backend nanet, for a chain of one node that merges fragments by time: true: the card "
+                           "merges them, by the keys of the section build; false: the chain does."),
+    K::of<&C::nanet_timeout_cycles>(
+        "nanet_timeout_cycles", {0, (1 << 30) - 1},
+        "With nanet_merge: time after which a board that the card waits for is silent, cycles of 6.4 ns; 0: "
+        "build.timeout_ms, by the card's clock, which is some hundred times slower than real time."),
+    K::of<&C::gro>("gro", "Receives several datagrams of one board at a time from the kernel (UDP_GRO)."),
     K::of<&C::batch_datagrams>("batch_datagrams", {1, max_batch_datagrams},
                                "Maximum number of datagrams per system call."),
-    K::of<&C::busy_poll_us>(
-        "busy_poll_us", {0, 10'000},
-        "Backends socket and af_xdp: whenever a thread looks for datagrams, it asks the card's queue "
-        "itself for so long, us, with the card's interrupts off (SO_BUSY_POLL), for threads that spin; "
-        "0: never. Needs CAP_NET_ADMIN, and a card: no effect on loopback and virtual links."),
+    K::of<&C::busy_poll_us>("busy_poll_us", {0, 10'000},
+                            "Backends socket and af_xdp: a thread that looks for datagrams polls the card's queue for "
+                            "this time, us, with the card's interrupts off (SO_BUSY_POLL), for threads that spin; 0: "
+                            "never. Needs CAP_NET_ADMIN and a card: no effect on loopback and virtual links."),
     K::of<&C::socket_buffer_bytes>("socket_buffer_bytes", {4096, largest_receive_buffer_bytes},
                                    "Kernel receive buffer requested per port; the size granted is reported."),
 };
@@ -114,36 +113,36 @@ SocketBackendConfig socket_config(const BackendConfig& config) {
             .busy_poll_us = config.busy_poll_us};
 }
 
-/// Who asks for a backend takes datagrams.
+/// The caller expects datagrams, and the merger's card gives events.
 void refuse_merged(const BackendConfig& config) {
     if (!config.nanet_merge) return;
     throw ConfigError("receive.nanet_merge",
-                      "must be false for this chain: it takes datagrams, and the card gives events, for a chain of one "
-                      "node that merges fragments by time",
+                      "must be false for this chain, which takes datagrams: the merging card gives events, for a chain "
+                      "of one node that merges fragments by time",
                       "true", "Set it to false: then the chain builds its events itself.");
 }
 
-/// Keys that would have no effect.
+/// Refuses keys that would have no effect.
 void refuse_group_keys_without_a_group(const BackendConfig& config) {
     const SocketAddress address = parse_address(config.address);
     const bool is_group = address.family() != AF_UNSPEC && address.is_group();
     const auto check = [&](const char* key, const std::string& value) {
         if (value.empty() || is_group) return;
-        throw ConfigError(key, "must be empty where receive.host is no multicast group", value,
+        throw ConfigError(key, "must be empty unless receive.host is a multicast group", value,
                           "Set receive.host to the group's address, 224.0.0.0 to 239.255.255.255, or ff00::/8.");
     };
     check("receive.group_interface", config.group_interface);
     check("receive.group_source", config.group_source);
 }
 
-/// Their filters look at the headers of IPv4.
+/// These backends understand only IPv4 headers.
 void refuse_ip6_of_frames(const BackendConfig& config) {
-    if (config.address.find(':') == std::string::npos) return;  // fe80::1%eth0, too
+    if (config.address.find(':') == std::string::npos) return;  // contains ':' also for fe80::1%eth0
     throw ConfigError("receive.host", "must be an IPv4 address with a backend that takes whole frames", config.address,
                       "Set receive.backend = \"socket\" or \"io_uring\" for IPv6.");
 }
 
-/// Sends itself a datagram over the loopback. Empty if it arrived.
+/// Sends itself a datagram over the loopback. Returns empty text if it arrived.
 std::string take_one(Backend& backend) {
     const Descriptor sender(socket(AF_INET, SOCK_DGRAM | SOCK_CLOEXEC, 0));
     sockaddr_in to{};
@@ -155,10 +154,10 @@ std::string take_one(Backend& backend) {
     std::array<Datagram, 4> batch;
     for (const Nanoseconds begin_ns = clock.monotonic_ns(); clock.monotonic_ns() - begin_ns < patience_ns;)
         if (backend.receive(batch) > 0) return {};
-    return "a datagram over the loopback did not come";
+    return "a datagram over the loopback did not arrive";
 }
 
-/// `attempt` returns what is wrong, or throws it.
+/// `attempt` returns the fault as text, or throws it.
 BackendInfo probe(const char* name, const char* mode, const std::function<std::string()>& attempt) {
     std::string reason;
     try {
@@ -230,7 +229,8 @@ std::string nanet_library(const BackendConfig& config) {
 std::unique_ptr<NanetFrames> make_nanet_frames(const BackendConfig& config, const Clock& clock) {
     if (!config.nanet_interface.empty() && !config.pcap_file.empty())
         throw ConfigError("receive.nanet_interface", "must be empty where receive.pcap_file names a file",
-                          config.nanet_interface, "The card's frames come from one place: leave one of them empty.");
+                          config.nanet_interface,
+                          "The card gets its frames from one source: leave one of the two keys empty.");
     if (!config.nanet_interface.empty()) refuse_ip6_of_frames(config);
     if (!config.nanet_interface.empty())
         return std::make_unique<InterfaceNanetFrames>(
@@ -254,8 +254,10 @@ std::vector<BackendInfo> probe_backends(const std::string& interface) {
         return backend.socket(0).has_gro() ? take_one(backend) : "this kernel has no UDP_GRO (Linux 5.0 has it)";
     }));
     found.push_back(probe("io_uring", "multishot recvmsg", take_by(BackendKind::io_uring)));
-    found.push_back(probe("af_xdp", "the driver or the stack copies; zero copy, native or generic shows at the start",
-                          [&] { return XdpBackend::try_without_attaching(interface), std::string(); }));
+    found.push_back(probe(
+        "af_xdp",
+        "the driver or the stack copies; the start of a run shows in which mode",
+        [&] { return XdpBackend::try_without_attaching(interface), std::string(); }));
     found.push_back(probe("pcap", pcap_lib_version(), [] { return std::string(); }));
     found.push_back(probe("nanet", "the card's sources, simulated", take_by(BackendKind::nanet)));
     return found;

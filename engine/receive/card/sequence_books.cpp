@@ -40,7 +40,7 @@ SequenceBooks::SequenceBooks(std::size_t max_sources, Counters<CardCounter> coun
         throw ConfigError("max_sources", "must be 1 to " + std::to_string(most_sources), std::to_string(max_sources),
                           "The default is 64.");
     followed_.reserve(max_sources);
-    told_.reserve(max_sources);
+    public_.reserve(max_sources);
 }
 
 // Hot path from here on: no allocation (all is reserved), no lock, no log, no throw.
@@ -59,28 +59,28 @@ void SequenceBooks::take(const wire::Summary& packet, SourceAddress address) noe
         source.series = packet.series;
     }
     if (is_numbered)
-        count(told_[index], follow(source, packet));
+        count(public_[index], follow(source, packet));
     else
         source.tracker.announce_next(packet.sequence);
     show_lost(index);
 }
 
-/// Places are never given free, and there are twice as many as sources: each search ends.
+/// Entries are never freed, and there are twice as many as sources, so each search ends.
 std::size_t SequenceBooks::index_of(SourceAddress address, std::uint32_t source_id) noexcept {
     std::size_t place = hash_of(address, source_id) % places_.size();
     for (; places_[place] != none; place = (place + 1) % places_.size()) {
-        const SequencedSource& source = told_[places_[place]];
+        const SequencedSource& source = public_[places_[place]];
         if (source.address == address && source.source_id == source_id) return places_[place];
     }
-    if (told_.size() == max_sources_) return none;
-    places_[place] = static_cast<std::uint16_t>(told_.size());
-    told_.push_back({.address = address, .source_id = source_id});
+    if (public_.size() == max_sources_) return none;
+    places_[place] = static_cast<std::uint16_t>(public_.size());
+    public_.push_back({.address = address, .source_id = source_id});
     followed_.emplace_back();
-    counters_.set(CardCounter::sources, told_.size());
+    counters_.set(CardCounter::sources, public_.size());
     return places_[place];
 }
 
-/// A new series begins at 0. One that is older than the present one is late packets, unless nothing else comes.
+/// A newer series begins at 0. Packets of an older series are late, unless several come in a row.
 bool SequenceBooks::is_of_series(Followed& source, std::uint32_t series) noexcept {
     if (series == source.series) {
         source.n_of_older_series = 0;
@@ -108,11 +108,11 @@ void SequenceBooks::count(SequencedSource& source, Arrival arrival) noexcept {
     source.n_restarts += arrival == Arrival::restarted ? 1 : 0;
 }
 
-/// A late packet makes it less.
+/// Updates the number of lost packets, which a late packet reduces.
 void SequenceBooks::show_lost(std::size_t index) noexcept {
-    const std::uint64_t before = told_[index].n_lost, now = followed_[index].tracker.n_lost();
+    const std::uint64_t before = public_[index].n_lost, now = followed_[index].tracker.n_lost();
     if (now == before) return;
-    told_[index].n_lost = now;
+    public_[index].n_lost = now;
     counters_.set(CardCounter::lost, counters_[CardCounter::lost] + now - before);
 }
 

@@ -14,27 +14,27 @@
 
 namespace anello::receive {
 
-/// What the numbers of one source's packets say. A source is an address that sends in the name of a source, board or
-/// module: who sends in another's name is a source of its own.
+/// What the sequence numbers of one source's packets show. A source is a sender's address together with its source,
+/// board or module number, so a sender that uses another's number is a source of its own.
 struct SequencedSource {
     SourceAddress address;
     std::uint32_t source_id = 0;
     std::uint64_t n_packets = 0, n_late = 0, n_duplicates = 0, n_strays = 0, n_restarts = 0;
-    std::uint64_t n_lost = 0;  ///< numbers passed over and not seen until now
+    std::uint64_t n_lost = 0;  ///< numbers that were passed over and have not arrived
 };
 
-/// Follows the packets of a format by their numbers, each source by itself, and counts gaps, late and double ones.
-/// Joins sources that are on their way: what they sent before is not lost. One thread calls all members.
+/// Tracks the sequence numbers of a format's packets, separately for each source, and counts gaps, late packets and
+/// duplicates. Packets that a source sent before its first packet here are not lost. One thread calls all members.
 class SequenceBooks {
   public:
-    /// Sources beyond the first max_sources (1 to 4096; 2.3 kB each) are counted only: anybody can send in any name.
-    /// Throws ConfigError.
+    /// Tracks the first max_sources sources (1 to 4096; 2.3 kB each) and only counts further ones, because any sender
+    /// can invent sources. Throws ConfigError.
     SequenceBooks(std::size_t max_sources, Counters<CardCounter> counters);
 
-    /// Hot path: no allocation, no lock, no log, no throw. Of a packet whose verdict is ok.
+    /// Hot path: no allocation, no lock, no log, no throw. For packets with the verdict ok.
     void take(const wire::Summary& packet, SourceAddress address) noexcept;
-    /// In the order in which they were first seen; valid until the next call of take().
-    std::span<const SequencedSource> sources() const noexcept { return told_; }
+    /// In the order of their first packets; valid until the next call of take().
+    std::span<const SequencedSource> sources() const noexcept { return public_; }
 
   private:
     struct Followed {
@@ -52,9 +52,9 @@ class SequenceBooks {
 
     const std::size_t max_sources_;
     Counters<CardCounter> counters_;
-    std::vector<Followed> followed_;     ///< room for all from the start
-    std::vector<SequencedSource> told_;  ///< beside them
-    std::vector<std::uint16_t> places_;  ///< index of a source, by its hash and on from there; none: free
+    std::vector<Followed> followed_;       ///< allocated for all sources at the start
+    std::vector<SequencedSource> public_;  ///< the public part, by the same index
+    std::vector<std::uint16_t> places_;    ///< hash table of the sources' indices
 };
 
 }  // namespace anello::receive

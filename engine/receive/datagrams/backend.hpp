@@ -11,25 +11,24 @@
 
 namespace anello::receive {
 
-/// One datagram as a backend lends it. Always a single datagram: super-packets (GRO) are split by the backend.
+/// One datagram that a backend lends to its caller. It is always a single one: the backend splits super-packets (GRO).
 struct Datagram {
     std::span<const std::byte> bytes;
     std::uint16_t stream = 0;
-    bool cut = false;           ///< longer than the backend's slots; `bytes` is only its beginning
+    bool cut = false;           ///< longer than the backend's slots; `bytes` is only its start
     Nanoseconds kernel_ns = 0;  ///< kernel's receive stamp (wall clock), 0 = none
     SourceAddress source{};
 };
 
-/// What one call of the system brings at most where nobody has measured better. PERF NOTE: it should still be in the
-/// core's cache when it is copied on (camera_receive; 64 super-packets would be 4 MB).
+/// Default of the bytes that one system call should return. PERF NOTE: they should still be in the core's cache when
+/// they are copied on (camera_receive; 64 super-packets would be 4 MB).
 inline constexpr std::size_t usual_call_bytes = std::size_t{128} << 10;
 
-/// The bounds of their keys.
+/// The bounds of the keys.
 inline constexpr std::uint32_t max_batch_datagrams = 1024;
-inline constexpr std::size_t largest_receive_buffer_bytes = std::size_t{1} << 30;  ///< the system doubles it, in an int
+inline constexpr std::size_t largest_receive_buffer_bytes = std::size_t{1} << 30;  ///< the kernel doubles it, in an int
 
-/// The interface of all backends: sockets, io_uring, AF_XDP and capture files. One thread calls
-/// receive().
+/// The interface of all backends: sockets, io_uring, AF_XDP and capture files. One thread calls receive().
 class Backend {
   public:
     Backend() = default;
@@ -38,37 +37,38 @@ class Backend {
     virtual ~Backend() = default;
 
     virtual std::size_t n_streams() const noexcept = 0;
-    /// The UDP port behind a stream, as the system chose it where it was left open.
+    /// The UDP port of a stream; the one that the system chose if it was 0.
     virtual std::uint16_t port(std::uint16_t stream) const noexcept = 0;
-    /// Fills `batch` from its front with what is there now, never waits; returns how many. What the datagrams point
-    /// to is borrowed until the next call. Datagrams of one stream keep their order.
+    /// Fills `batch` from its front with the datagrams available now, and never waits; returns their number. The
+    /// datagrams' bytes are valid until the next call. Datagrams of one stream keep their order.
     virtual std::size_t receive(std::span<Datagram> batch) noexcept = 0;
-    /// How much one call of the system should bring at most, about: so much stays in a cache until it is copied on.
-    /// False: this backend's calls bring what they bring. Called by the receiving thread.
+    /// Sets how many bytes one system call should return at most, approximately, so that they stay in a cache until
+    /// they are copied on. Returns false if this backend cannot limit its calls. Called by the receiving thread.
     virtual bool set_call_bytes(std::size_t) noexcept { return false; }
-    /// False: this stream's datagrams must stay where they are until further notice. Called by the receiving thread.
+    /// If false, this stream's datagrams must stay in the kernel until further notice. Called by the receiving thread.
     virtual void set_wanted(std::uint16_t stream, bool wanted) noexcept = 0;
-    /// Nothing of this stream is left to lend: all that had come when receive() was called last has been lent. False
-    /// also where that is not known, as of a stream that is not wanted. What time-outs go by (read_times.hpp).
+    /// True if all datagrams of this stream that had arrived at the last receive() have been lent. False also if that
+    /// is not known, for example for a stream that is not wanted. Time-outs are based on it (read_times.hpp).
     virtual bool is_read(std::uint16_t stream) const noexcept = 0;
-    /// How long the system may hold a datagram before receive() sees it.
+    /// How long the system may hold a datagram before receive() returns it.
     virtual Nanoseconds held_back_ns() const noexcept { return 0; }
-    /// Datagrams that the system dropped in front of this stream, as far as it tells (with GRO it may count a whole
-    /// super-packet as one). May cost a system call.
+    /// Datagrams of this stream that the system dropped before they were read, as far as it reports them (with GRO it
+    /// may count a super-packet as one). May cost a system call.
     virtual std::uint64_t kernel_dropped(std::uint16_t stream) const noexcept = 0;
-    /// Of these, frames that a network card refused: the system never had them.
+    /// Subset of kernel_dropped(): frames the network card dropped before the kernel saw them.
     virtual std::uint64_t refused(std::uint16_t) const noexcept { return 0; }
-    /// Super-packets split so far: a rate that used them must say so.
+    /// Super-packets split so far; results of measurements must mention their use.
     virtual std::uint64_t n_super_packets(std::uint16_t) const noexcept { return 0; }
-    /// Readable when receive() would give something; -1: this backend has no such descriptor.
+    /// Readable when receive() would return datagrams; -1: this backend has no such descriptor.
     virtual int descriptor() const noexcept { return -1; }
-    /// The kernel has datagrams that it will deliver in a moment, although receive() returns none now. A system call.
+    /// True if the kernel has datagrams that it will deliver in a moment, although receive() returns none now. A system
+    /// call.
     virtual bool has_more_coming() const noexcept { return false; }
-    /// True when nothing will ever come again (the end of a file); sockets never finish.
+    /// True if no more datagrams will come (the end of a file); sockets never finish.
     virtual bool finished() const noexcept { return false; }
-    /// For the operator: what this is and what the system granted.
+    /// For the operator: the kind of backend, and what the system granted.
     virtual std::string describe() const = 0;
-    /// Likewise, in any thread: why nothing comes any more; empty: it works.
+    /// For the operator, any thread: why datagrams no longer arrive; empty: the backend works.
     virtual std::string trouble() const { return {}; }
 };
 

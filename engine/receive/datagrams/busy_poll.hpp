@@ -8,9 +8,9 @@
 
 namespace anello::receive {
 
-/// Whoever looks at this socket asks the card's queue itself, for busy_poll_us, for n_frames at a time (0: as many as
-/// the system chooses). Preferred: meanwhile the system leaves the card's interrupts off (Linux 5.11). Returns the
-/// error with which that was refused, 0: none.
+/// Makes calls that look for datagrams on this socket poll the card's queue for busy_poll_us, n_frames at a time (0:
+/// the system chooses). In preferred mode the system switches the card's interrupts off in the meantime (Linux 5.11).
+/// Returns the error of a refusal, 0: none.
 inline int ask_for_busy_poll(int descriptor, std::uint32_t busy_poll_us, int n_frames = 0) noexcept {
     const auto set = [descriptor](int option, int value) {
         return setsockopt(descriptor, SOL_SOCKET, option, &value, sizeof value) == 0;

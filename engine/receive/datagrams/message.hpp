@@ -10,7 +10,7 @@
 
 namespace anello::receive {
 
-/// A received message, of which datagrams are still to be lent: a super-packet has several.
+/// A received message with datagrams that are not lent yet; a super-packet has several.
 struct Message {
     std::span<const std::byte> rest;
     std::size_t segment_bytes;  ///< length of each datagram but the last
@@ -20,16 +20,16 @@ struct Message {
     SourceAddress source;
 };
 
-/// `noted_segment_bytes` is what the system says of a super-packet; 0 for a single datagram.
+/// `noted_segment_bytes` is the segment size reported by the system; 0 for a single datagram.
 inline bool is_super_packet(std::size_t noted_segment_bytes, std::size_t message_bytes) noexcept {
     return noted_segment_bytes > 0 && noted_segment_bytes < message_bytes;
 }
 
-/// Length of the datagram that begins here, by its own header; 0: it does not say (wire::PacketFormat::length_of).
+/// Length of the datagram that begins here, according to its header; 0: unknown (wire::PacketFormat::length_of).
 using DatagramLength = std::size_t (*)(std::span<const std::byte>) noexcept;
 
-/// Hot path. Of datagrams in one piece the length of each but the last, which may be shorter, as the system cuts them;
-/// all of it where it is one datagram, or none.
+/// Hot path. Length of each datagram in a piece, except the last, which may be shorter, as the system cuts them. The
+/// piece's length if it is a single datagram or none.
 inline std::size_t segment_bytes_of(std::span<const std::byte> piece, DatagramLength length_of) noexcept {
     const std::size_t segment_bytes = length_of == nullptr ? 0 : length_of(piece);
     if (segment_bytes == 0 || segment_bytes >= piece.size()) return piece.size();
@@ -40,7 +40,7 @@ inline std::size_t segment_bytes_of(std::span<const std::byte> piece, DatagramLe
     return segment_bytes;
 }
 
-/// Hot path. Lends one datagram; false when it was the message's last.
+/// Hot path. Lends one datagram; returns false if it was the message's last.
 inline bool lend_next(Message& message, Datagram& datagram) noexcept {
     const std::size_t n_bytes = std::min(message.segment_bytes, message.rest.size());
     const bool is_last = n_bytes == message.rest.size();

@@ -6,16 +6,16 @@
 
 namespace anello::receive {
 
-/// What the system says of a network interface of this process's network namespace.
+/// A network interface of this process's network namespace, as the system describes it.
 struct NetworkInterface {
     std::string name;
     std::uint32_t index;
     std::uint32_t mtu_bytes;
     bool is_loopback;
-    std::uint32_t n_receive_queues;  ///< 1 where the driver does not tell
+    std::uint32_t n_receive_queues;  ///< 1 if the driver does not report it
 };
 
-/// Throws ConfigError naming the key.
+/// Throws ConfigError that names the key.
 NetworkInterface find_interface(const std::string& name, const char* key = "receive.interface");
 
 }  // namespace anello::receive

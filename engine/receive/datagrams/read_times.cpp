@@ -26,7 +26,7 @@ void ReadTimes::end() noexcept {
     }
 }
 
-/// At least. The wall clock is asked only where something is left to read.
+/// A lower bound. Reads the wall clock only if a stream was not read to its end.
 Nanoseconds ReadTimes::read_until(std::size_t stream, Nanoseconds& wall_ns) const noexcept {
     const bool is_empty = backend_.is_read(static_cast<std::uint16_t>(stream));
     if (is_empty && began_ns_ >= settled_ns_) return began_ns_ - backend_.held_back_ns();

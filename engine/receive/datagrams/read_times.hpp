@@ -8,38 +8,38 @@
 
 namespace anello::receive {
 
-/// Until when all that came in has been read, stream by stream, on the monotonic clock. Time-outs go by it: a board is
-/// silent only when its input was seen empty that long. What waits unread, because this process was stopped or is
-/// behind, is no silence.
+/// For each stream, the monotonic time until which all its datagrams have been read. Time-outs are based on it: a board
+/// counts as silent only if its input was seen empty for that long. Datagrams that wait unread, because this process
+/// was stopped or is late, are not silence.
 ///
-/// A stream that was read until it was empty has been read until that read began. One that was not, until the kernel
-/// received the datagram that was read last: a flood delays time-outs by the length of its queue and no more. Where
-/// there are no such stamps, longest_backlog_ns is taken for that length.
+/// A stream that was read until it was empty has been read until the start of that read. Otherwise it has been read
+/// until the kernel's receive stamp of its last datagram, so a flood delays time-outs only by the length of its queue.
+/// Without such stamps that length is assumed to be longest_backlog_ns.
 ///
-/// After longest_gap_ns without a read this process was stopped, or the whole machine, and senders with it: what an
-/// empty stream says counts again after settling_ns, in which they go on. One thread, that of the backend.
+/// After longest_gap_ns without a read, this process or the whole machine (with the senders on it) was stopped. An
+/// empty stream then counts only after settling_ns, in which the senders continue. Used by the backend's thread only.
 /// Reasons: docs/decisions/0017-silence.md.
 class ReadTimes {
   public:
-    static constexpr Nanoseconds longest_gap_ns = 20'000'000;  ///< threads that read wait for half of that
+    static constexpr Nanoseconds longest_gap_ns = 20'000'000;  ///< reading threads wait for half of it
     static constexpr Nanoseconds settling_ns = 10'000'000, longest_backlog_ns = 2'000'000'000;
 
     ReadTimes(const Backend& backend, const Clock& clock);  ///< Both must outlive it.
 
-    // Hot path, all: no allocation, no lock, no log, no throw.
-    void begin(Nanoseconds now_ns) noexcept;  ///< Before each read.
+    // All are hot path: no allocation, no lock, no log, no throw.
+    void begin(Nanoseconds now_ns) noexcept;  ///< Call it before each read.
     void see(std::span<const Datagram> datagrams) noexcept {
         for (const Datagram& datagram : datagrams) streams_[datagram.stream].stamp_ns = datagram.kernel_ns;
     }
-    void end() noexcept;  ///< After it, when the user has all that it lent.
+    void end() noexcept;  ///< Call it after the read, when the user has all lent datagrams.
 
     Nanoseconds until_ns(std::size_t stream) const noexcept { return streams_[stream].until_ns; }
-    Nanoseconds until_ns() const noexcept { return all_until_ns_; }  ///< Of all streams.
+    Nanoseconds until_ns() const noexcept { return all_until_ns_; }  ///< Minimum over all streams.
 
   private:
     struct Stream {
         Nanoseconds until_ns;
-        Nanoseconds stamp_ns = 0;  ///< the kernel's, wall clock, of the datagram that was read last; 0: none
+        Nanoseconds stamp_ns = 0;  ///< the kernel's stamp (wall clock) of the last datagram read; 0: none
     };
     Nanoseconds read_until(std::size_t stream, Nanoseconds& wall_ns) const noexcept;
 

@@ -18,12 +18,12 @@ constexpr std::size_t super_packet_bytes = 65536;
 /// The kernel's struct epoll_params, which the headers of Debian 12 lack.
 struct EpollParameters {
     std::uint32_t busy_poll_us;
-    std::uint16_t budget;  // packets at a time
+    std::uint16_t budget;  // packets per poll
     std::uint8_t prefer, unused = 0;
 };
 constexpr unsigned long set_epoll_parameters = _IOW(0x8a, 0x01, EpollParameters);
 constexpr std::size_t fair_share_at_least = 16;   // messages per socket and call, so that many ports stay cheap
-constexpr std::uint32_t looks_at_all_every = 16;  // the system is asked which of all sockets are empty
+constexpr std::uint32_t looks_at_all_every = 16;  // interval at which all sockets are checked for being empty
 
 void validate(const SocketBackendConfig& config) {
     if (config.ports.empty() || config.ports.size() > 65535)
@@ -95,8 +95,8 @@ void SocketBackend::watch_all() {
     }
 }
 
-/// With several ports the system polls in epoll_wait, and asks this of it (Linux 6.9; older ones go by a setting of the
-/// machine, net.core.busy_poll).
+/// With several ports the system polls in epoll_wait, with these parameters (Linux 6.9; older kernels use the machine's
+/// setting net.core.busy_poll).
 void SocketBackend::poll_queues() noexcept {
     const EpollParameters parameters{.busy_poll_us = config_.busy_poll_us, .budget = 8, .prefer = 1};
     epoll_polls_ = ioctl(epoll_, set_epoll_parameters, &parameters) == 0;
@@ -107,7 +107,7 @@ std::size_t SocketBackend::receive(std::span<Datagram> batch) noexcept {
     if (next_message_ == n_messages_)
         take_messages();
     else
-        std::ranges::fill(is_empty_, 0);  // it is not looked at
+        std::ranges::fill(is_empty_, 0);  // sockets that are not looked at are not known to be empty
     std::size_t n_lent = 0;
     while (next_message_ < n_messages_ && n_lent < batch.size())
         if (!lend_next(messages_[next_message_], batch[n_lent++])) ++next_message_;
@@ -115,7 +115,7 @@ std::size_t SocketBackend::receive(std::span<Datagram> batch) noexcept {
     return n_lent;
 }
 
-/// Only when everything was lent: until then the slots belong to the caller.
+/// Called only when everything is lent: until then the caller uses the slots.
 void SocketBackend::take_messages() noexcept {
     n_messages_ = next_message_ = 0;
     const std::size_t n_ready = find_ready();
@@ -126,7 +126,7 @@ void SocketBackend::take_messages() noexcept {
     choose_n_at_once();
 }
 
-/// By what the last messages were long.
+/// Chosen by the length of the last messages.
 void SocketBackend::choose_n_at_once() noexcept {
     std::size_t n_bytes = 0;
     for (std::size_t i = 0; i < n_messages_; ++i) n_bytes += messages_[i].rest.size();
@@ -135,11 +135,11 @@ void SocketBackend::choose_n_at_once() noexcept {
     n_at_once_ = std::clamp(n_cached, std::min<std::size_t>(2, headers_.size()), headers_.size());
 }
 
-/// Where there is room to name them all, those that are not named are empty. PERF NOTE: naming costs 80 ns each, so
-/// usually no more are named than will be read.
+/// Finds sockets with datagrams. If there is room to list all of them, those not listed are empty. PERF NOTE: listing
+/// costs 80 ns per socket, so usually only as many are listed as will be read.
 std::size_t SocketBackend::find_ready() noexcept {
     std::ranges::fill(is_empty_, 0);
-    if (sockets_.size() == 1) {  // reading tells as much as polling
+    if (sockets_.size() == 1) {  // reading shows as much as polling
         ready_[0].data.u32 = 0;
         return wanted_[0];
     }
@@ -159,7 +159,7 @@ void SocketBackend::take_from(std::uint16_t stream, std::size_t n_at_most) noexc
     for (std::size_t i = 0; i < n_taken; ++i, ++n_messages_) messages_[n_messages_] = read(stream, n_messages_);
 }
 
-/// Fewer than asked for: it was empty behind them.
+/// If fewer messages came than requested, the socket is empty.
 std::size_t SocketBackend::take(std::uint16_t stream, std::span<mmsghdr> headers) noexcept {
     prepare(headers);
     const std::size_t n_taken = sockets_[stream].receive(headers);

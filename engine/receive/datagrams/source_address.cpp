@@ -76,7 +76,7 @@ std::uint64_t digest_of(const Words& host) noexcept {
     return SipHash(key).of(host) & digest_mask;
 }
 
-// --- Names: for people alone
+// --- Names, for display only
 struct Name {
     std::atomic<std::uint64_t> digest{0};  ///< 0: free
     std::array<std::atomic<std::uint64_t>, 2> host{};
@@ -141,7 +141,8 @@ SourceAddress parse_ip6(const std::string& text) {
 
 }  // namespace
 
-/// PERF NOTE: packets come from few addresses, mostly from the one before: its digest is kept.
+/// PERF NOTE: packets come from few addresses, and mostly from the same as the previous packet, so the last digest is
+/// kept.
 SourceAddress SourceAddress::of_ip6(const Ip6Bytes& host, std::uint16_t port) noexcept {
     constexpr std::array<std::byte, 12> mapped{
         {{}, {}, {}, {}, {}, {}, {}, {}, {}, {}, std::byte{0xff}, std::byte{0xff}}};

@@ -48,13 +48,13 @@ std::string remedy_for_bind(int error_number, const UdpSocketConfig& config) {
         case EADDRNOTAVAIL:
             return "No interface of this machine has that address: `ip addr` lists them; 0.0.0.0 or :: means all.";
         case EINVAL:
-            return "An address of one link alone needs the interface, too: fe80::1%eth0.";
+            return "A link-local address needs its interface, too: fe80::1%eth0.";
         default:
             return "Choose another address or port.";
     }
 }
 
-/// An address of one link alone (fe80::, ff02::) says nothing without an interface, which may follow it: "%eth1".
+/// A link-local address (fe80::, ff02::) needs an interface, which may follow it: "%eth1".
 SocketAddress to_listen_on(const UdpSocketConfig& config) {
     const std::size_t at = config.address.find('%');
     SocketAddress address = parse_address(config.address.substr(0, at), config.port);
@@ -65,7 +65,7 @@ SocketAddress to_listen_on(const UdpSocketConfig& config) {
     const std::string& link = at == std::string::npos ? config.group.interface : config.address.substr(at + 1);
     address.ip6.sin6_scope_id = link.empty() ? 0 : if_nametoindex(link.c_str());
     if (at != std::string::npos && address.ip6.sin6_scope_id == 0)
-        throw ConfigError("receive.host", "must end with a network interface of this machine, behind %", config.address,
+        throw ConfigError("receive.host", "must end with % and a network interface of this machine", config.address,
                           "`ip link` lists them.");
     return address;
 }
@@ -119,11 +119,11 @@ UdpSocket::UdpSocket(UdpSocket&& other) noexcept
       last_system_count_(other.last_system_count_),
       n_errors_(other.n_errors_) {}
 
-/// Without SO_REUSEADDR or SO_REUSEPORT: a second listener would take datagrams away in silence.
+/// Does not set SO_REUSEADDR or SO_REUSEPORT, because a second listener would silently take datagrams away.
 void UdpSocket::bind_to(const UdpSocketConfig& config) {
     SocketAddress address = to_listen_on(config);
     if (address.family() == AF_INET6 && config.address == "::")
-        try_set(descriptor_, IPPROTO_IPV6, IPV6_V6ONLY, 0);  // where the system says otherwise
+        try_set(descriptor_, IPPROTO_IPV6, IPV6_V6ONLY, 0);  // even if the system's default is 1
     socklen_t length = address.length();
     if (bind(descriptor_, address.get(), length) != 0) {
         const int error_number = errno;
@@ -135,7 +135,7 @@ void UdpSocket::bind_to(const UdpSocketConfig& config) {
     if (address.is_group()) join(address, config);
 }
 
-/// A group's datagrams come only to hosts that have joined it; bound to its address, the socket takes no others.
+/// Only hosts that have joined a group get its datagrams. Bound to the group's address, the socket accepts no others.
 void UdpSocket::join(const SocketAddress& group, const UdpSocketConfig& config) {
     const GroupConfig& how = config.group;
     const unsigned interface = how.interface.empty() ? 0 : if_nametoindex(how.interface.c_str());
@@ -159,11 +159,11 @@ void UdpSocket::join(const SocketAddress& group, const UdpSocketConfig& config) 
                            : setsockopt(descriptor_, level, MCAST_JOIN_SOURCE_GROUP, &wanted, sizeof wanted);
     if (result != 0)
         throw SystemError(fmt::format("cannot join the multicast group {}", config.address), errno,
-                          "Name the interface that it comes by in receive.group_interface; "
-                          "`sysctl net.ipv4.igmp_max_memberships` says how many ports may join.");
+                          "Name the interface of its datagrams in receive.group_interface; `sysctl "
+                          "net.ipv4.igmp_max_memberships` shows how many ports may join.");
 }
 
-/// SO_RCVBUFFORCE passes the limit net.core.rmem_max but needs CAP_NET_ADMIN.
+/// SO_RCVBUFFORCE exceeds the limit net.core.rmem_max, but needs CAP_NET_ADMIN.
 void UdpSocket::grow_receive_buffer(std::size_t bytes) {
     if (bytes == 0 || bytes > largest_receive_buffer_bytes)
         throw ConfigError("receive.socket_buffer_bytes", "must be 1 byte to 1 GiB", std::to_string(bytes),
@@ -177,7 +177,7 @@ void UdpSocket::ask_for_notes(const UdpSocketConfig& config) {
     const bool asked = !config.notes || (try_set(descriptor_, SOL_SOCKET, SO_RXQ_OVFL, 1) &&  //
                                          try_set(descriptor_, SOL_SOCKET, SO_TIMESTAMPNS, 1));
     if (!asked)
-        throw SystemError("cannot have drops and receive stamps reported by a UDP socket", errno,
+        throw SystemError("cannot make a UDP socket report drops and receive stamps", errno,
                           "Linux 2.6.33 or newer is needed.");
     has_gro_ = config.gro && try_set(descriptor_, SOL_UDP, UDP_GRO, 1);
 }

@@ -19,10 +19,11 @@ namespace anello::receive {
 namespace {
 
 constexpr std::size_t uring_super_packet_bytes = 65536, cache_line_bytes = 64;
-/// In its slot, before a datagram.
+/// Bytes before the datagram in its slot.
 constexpr std::size_t before_bytes = sizeof(io_uring_recvmsg_out) + sizeof(SocketAddress) + UdpSocket::control_bytes;
 constexpr unsigned completions_per_look = 64;
-// Work is done when the receiving thread asks, never by interrupting it; and the ring says when there is some.
+// The kernel works only when the receiving thread calls it, never by interrupting the thread; a flag of the ring shows
+// pending work.
 constexpr unsigned ring_flags = IORING_SETUP_SINGLE_ISSUER | IORING_SETUP_DEFER_TASKRUN | IORING_SETUP_TASKRUN_FLAG |
                                 IORING_SETUP_R_DISABLED | IORING_SETUP_CQSIZE;
 
@@ -72,7 +73,7 @@ struct UringBackend::Ring {
 };
 
 /// A socket, its slots, and the order in which the kernel filled them. Counts only grow; a count modulo the number of
-/// slots is a place in `filled`: [given_back, lent) is with the caller, [lent, taken) waits.
+/// slots is an index of `filled`: the caller has [given_back, lent), [lent, taken) waits.
 struct UringBackend::Stream {
     struct Filled {
         std::uint16_t slot;
@@ -108,10 +109,10 @@ struct UringBackend::Stream {
     std::uint64_t mask;
     io_uring_buf_ring* free = nullptr;
     std::uint64_t given_back = 0, lent = 0, taken = 0;
-    std::optional<Message> open;  ///< of which datagrams are still to be lent
+    std::optional<Message> open;  ///< a message with datagrams that are not lent yet
     std::uint16_t index = 0;
     bool wanted = true, has_request = false;
-    bool is_empty = false;  ///< at the last look nothing came behind what was taken
+    bool is_empty = false;  ///< the last look found no message after those taken
 };
 
 UringBackend::UringBackend(const UringBackendConfig& config)
@@ -131,9 +132,9 @@ UringBackend::UringBackend(const UringBackendConfig& config)
     event_ = make_event_descriptor();
     // Room for every slot, and for the end of a request and of its successor.
     ring_ = std::make_unique<Ring>(n_streams * (config.slots_per_stream + std::size_t{2}));
-    // Not the ring's own descriptor: with deferred work that wakes nobody who sleeps on it already.
+    // The ring's own descriptor cannot be used: with deferred work it does not wake a thread that already sleeps on it.
     if (const int result = io_uring_register_eventfd(&ring_->ring, event_.number()); result < 0)
-        throw SystemError("cannot have io_uring tell when something came", -result, remedy_for_ring(-result));
+        throw SystemError("cannot make io_uring signal its results", -result, remedy_for_ring(-result));
     for (const auto& stream : streams_) {
         io_uring_buf_reg registration{};
         registration.ring_addr = reinterpret_cast<std::uintptr_t>(stream->free);
@@ -144,7 +145,7 @@ UringBackend::UringBackend(const UringBackendConfig& config)
     }
 }
 
-/// The ring first: until it is gone, the kernel writes to the slots.
+/// Ends the ring first, because the kernel writes to the slots until then.
 UringBackend::~UringBackend() {
     ring_.reset();
 }
@@ -156,7 +157,7 @@ void UringBackend::set_wanted(std::uint16_t stream, bool wanted) noexcept {
 // Hot path from here on: no allocation, no lock, no log, no throw.
 std::size_t UringBackend::receive(std::span<Datagram> batch) noexcept {
     if (const std::size_t n_lent = look(batch); n_lent > 0) return n_lent;
-    take_event(event_);  // whoever sleeps now is not woken by what was taken before, and what comes from now on wakes
+    take_event(event_);  // earlier messages do not wake the next sleep, later messages do
     return look(batch);
 }
 
@@ -174,7 +175,7 @@ std::size_t UringBackend::look(std::span<Datagram> batch) noexcept {
     return n_lent;
 }
 
-/// Those that were lent to the last datagram.
+/// Gives back the slots whose datagrams are all used.
 void UringBackend::give_back_slots() noexcept {
     for (const auto& stream : streams_) {
         const std::uint64_t n_slots = stream->lent - stream->given_back;
@@ -190,10 +191,10 @@ void UringBackend::give_back_slots() noexcept {
     }
 }
 
-/// A request stands until the stream has no free slot, or an empty datagram came.
+/// A request ends when the stream has no free slot, or after an empty datagram.
 void UringBackend::make_requests() noexcept {
     if (!ring_->enabled) {
-        // By number: liburing 2.3 declares io_uring_enable_rings() and does not export it.
+        // By number, because liburing 2.3 declares io_uring_enable_rings() but does not export it.
         syscall(__NR_io_uring_register, ring_->ring.ring_fd, IORING_REGISTER_ENABLE_RINGS, nullptr, 0);
         ring_->enabled = true;
     }
@@ -201,7 +202,7 @@ void UringBackend::make_requests() noexcept {
     for (const auto& stream : streams_) {
         if (stream->has_request || !stream->wanted || !stream->has_free_slot()) continue;
         io_uring_sqe* request = io_uring_get_sqe(&ring_->ring);
-        if (request == nullptr) {  // no room for more at once; nothing would wake us for the rest
+        if (request == nullptr) {  // the queue is full: a further wake-up would not come for the rest
             io_uring_submit(&ring_->ring);
             request = io_uring_get_sqe(&ring_->ring);
         }
@@ -217,7 +218,7 @@ void UringBackend::make_requests() noexcept {
 
 void UringBackend::collect() noexcept {
     std::array<io_uring_cqe*, completions_per_look> completions;
-    // Until the ring is empty, which only a stream that floods can hinder, as long as it has slots.
+    // Continues until the ring is empty. Only a stream that floods can prevent that, as long as it has slots.
     while (const unsigned n_completions =
                io_uring_peek_batch_cqe(&ring_->ring, completions.data(), completions_per_look)) {
         for (unsigned i = 0; i < n_completions; ++i)
@@ -249,13 +250,13 @@ std::size_t UringBackend::lend_from(Stream& stream, std::span<Datagram> batch) n
     return n_lent;
 }
 
-/// False when nothing waits. Otherwise `open` is the oldest message.
+/// Makes `open` the oldest waiting message; false if none waits.
 bool UringBackend::open_next(Stream& stream) noexcept {
     while (!stream.open && stream.lent != stream.taken) {
         const Stream::Filled filled = stream.filled[stream.lent & stream.mask];
         io_uring_recvmsg_out* const out =
             io_uring_recvmsg_validate(stream.slots.get() + filled.slot * slot_stride_, filled.n_bytes, &shape_);
-        if (out == nullptr) {  // failed after it had taken a slot
+        if (out == nullptr) {  // it failed after it had taken a slot
             ++n_errors_;
             ++stream.lent;
             continue;

@@ -19,17 +19,17 @@ namespace anello::receive {
 struct UringBackendConfig {
     std::string address = "0.0.0.0";
     GroupConfig group = {};
-    std::vector<std::uint16_t> ports;     ///< one stream each; 0 lets the system choose
-    bool gro = true;                      ///< take super-packets where the system can make them
-    std::uint32_t slots_per_stream = 64;  ///< messages of a stream that are out of the kernel at a time; a power of 2
+    std::vector<std::uint16_t> ports;     ///< one for each stream; 0: the system chooses
+    bool gro = true;                      ///< use super-packets if the system can make them
+    std::uint32_t slots_per_stream = 64;  ///< most messages of a stream outside of the kernel; a power of 2
     std::size_t receive_buffer_bytes = std::size_t{64} << 20;
-    std::size_t max_datagram_bytes = 65536;  ///< longer ones are delivered cut; with GRO always 65536
+    std::size_t max_datagram_bytes = 65536;  ///< longer ones are cut; with GRO always 65536
 };
 
-/// UDP sockets, one per stream, each read by one standing request (io_uring, multishot recvmsg) that fills the
-/// stream's own slots. The kernel is asked only when it says that something is there. A stream that is not wanted
-/// keeps its slots, so its request runs dry and datagrams stay in the socket. The first call of receive() decides
-/// which thread may call it.
+/// UDP sockets, one per stream. For each, one standing request (io_uring, multishot recvmsg) fills the stream's own
+/// slots. The backend calls the kernel only when a flag shows that there is work. A stream that is not wanted keeps its
+/// slots, so its request ends and datagrams stay in the socket. The thread of the first receive() must make all later
+/// calls.
 class UringBackend final : public Backend {
   public:
     explicit UringBackend(const UringBackendConfig& config);  ///< Throws ConfigError, SystemError.
@@ -45,7 +45,7 @@ class UringBackend final : public Backend {
     std::string describe() const override;
 
     std::uint16_t port(std::uint16_t stream) const noexcept override;
-    /// Requests that ended with an error other than "no slot free"; each was made again.
+    /// Requests that ended with an error other than "no slot free"; each was repeated.
     std::uint64_t n_errors() const noexcept { return n_errors_; }
 
   private:
@@ -61,14 +61,14 @@ class UringBackend final : public Backend {
     bool open_next(Stream& stream) noexcept;
 
     UringBackendConfig config_;
-    std::size_t slot_bytes_;   ///< of the datagram itself
-    std::size_t slot_stride_;  ///< with what the kernel writes before it
-    msghdr shape_{};           ///< tells the kernel how long the control messages may be
-    Descriptor event_;         ///< signalled when a request has something to tell
+    std::size_t slot_bytes_;   ///< of the datagram alone
+    std::size_t slot_stride_;  ///< including the kernel's header before it
+    msghdr shape_{};           ///< limits the length of control messages
+    Descriptor event_;         ///< signalled when a request has a result
     std::unique_ptr<Ring> ring_;
     std::vector<std::unique_ptr<Stream>> streams_;
     std::size_t first_turn_ = 0;
-    std::vector<std::uint64_t> n_super_packets_;  ///< by stream
+    std::vector<std::uint64_t> n_super_packets_;  ///< of each stream
     std::uint64_t n_errors_ = 0;
 };
 

@@ -27,11 +27,11 @@ pcap* open(const std::string& path) {
                       "Capture on one interface, not on `any`.");
 }
 
-/// Seconds are whatever the file says: of times that no capture has, the nearest that can be told in nanoseconds.
+/// A file may contain any seconds; times outside the range of nanoseconds are clamped.
 Nanoseconds time_of(const timeval& stamp) noexcept {
     constexpr std::int64_t latest_s = 9'000'000'000;  // the year 2255
     const std::int64_t seconds = std::clamp<std::int64_t>(stamp.tv_sec, 0, latest_s);
-    return seconds * 1'000'000'000 + stamp.tv_usec;  // opened for nanoseconds
+    return seconds * 1'000'000'000 + stamp.tv_usec;  // the file is opened for nanoseconds
 }
 
 }  // namespace
@@ -48,7 +48,7 @@ bool CaptureFile::next(CapturedFrame& frame) noexcept {
     const int result = at_end_ ? PCAP_ERROR_BREAK : pcap_next_ex(file_.get(), &header, &bytes);
     if (result == 1) {
         frame = {{reinterpret_cast<const std::byte*>(bytes), header->caplen},
-                 std::max(header->len, header->caplen),  // a file may say that there was less than it has
+                 std::max(header->len, header->caplen),  // a file may state a length below what it holds
                  time_of(header->ts)};
         return true;
     }
@@ -101,7 +101,7 @@ std::vector<std::int32_t> streams_of_ports(const std::vector<std::uint16_t>& por
     for (std::size_t i = 0; i < ports.size(); ++i) {
         if (stream_of_port[ports[i]] >= 0)
             throw ConfigError("receive.ports", "must all be different", std::to_string(ports[i]) + " twice",
-                              "The port tells the streams of a capture apart.");
+                              "A stream of a capture is identified by its port.");
         stream_of_port[ports[i]] = static_cast<std::int32_t>(i);
     }
     return stream_of_port;

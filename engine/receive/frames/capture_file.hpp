@@ -14,10 +14,10 @@ struct pcap;
 
 namespace anello::receive {
 
-/// A frame as a capture file has it, borrowed until the next one is read.
+/// A frame in a capture file, valid until the next one is read.
 struct CapturedFrame {
-    std::span<const std::byte> captured;  ///< what the file has of it
-    std::size_t frame_bytes = 0;          ///< that it was long
+    std::span<const std::byte> captured;  ///< the part in the file
+    std::size_t frame_bytes = 0;          ///< the original length
     Nanoseconds captured_ns = 0;          ///< wall clock
 };
 
@@ -26,12 +26,12 @@ class CaptureFile {
   public:
     explicit CaptureFile(const std::string& path);  ///< Throws ConfigError.
 
-    /// Hot path. False at the end of the file, or where it cannot be read any further.
+    /// Hot path. Reads the next frame; false at the end of the file or at a read error.
     bool next(CapturedFrame& frame) noexcept;
     bool at_end() const noexcept { return at_end_; }
-    bool is_broken() const noexcept { return broken_; }  ///< It ended before the end of the file: read_error().
+    bool is_broken() const noexcept { return broken_; }  ///< True after a read error: see read_error().
     void rewind();                                       ///< Throws ConfigError.
-    /// Why reading ended before the end of the file; empty when it did not.
+    /// Why reading stopped before the end of the file; empty if it did not.
     std::string read_error() const;
 
   private:
@@ -43,18 +43,18 @@ class CaptureFile {
     bool at_end_ = false, broken_ = false;
 };
 
-inline constexpr double fastest_capture = 1000;  ///< times as captured
+inline constexpr double fastest_capture = 1000;  ///< factor on the speed of the capture
 
-/// When the frames of a capture are due: at a multiple of the speed that they were captured with, the first one at
-/// once. A pause longer than longest_pause_ns is left out.
+/// When the frames of a capture are due: at a multiple of their original speed, the first one immediately. Pauses
+/// longer than longest_pause_ns are skipped.
 class CapturePace {
   public:
-    static constexpr Nanoseconds longest_pause_ns = 60'000'000'000;  ///< longer than between bursts of an accelerator
+    static constexpr Nanoseconds longest_pause_ns = 60'000'000'000;  ///< longer than pauses between bursts
 
     /// speed: 1: as captured, 10: ten times as fast, 0: as fast as possible. Throws ConfigError.
     CapturePace(double speed, const Clock& clock);
     bool is_due(Nanoseconds captured_ns) noexcept;
-    bool has_time() const noexcept { return speed_ != 0.0; }  ///< As fast as possible there is none.
+    bool has_time() const noexcept { return speed_ != 0.0; }  ///< False for replay as fast as possible.
     std::uint64_t n_pauses_left_out() const noexcept { return n_pauses_left_out_; }
     std::string words() const;
 
@@ -66,7 +66,7 @@ class CapturePace {
     std::uint64_t n_pauses_left_out_ = 0;
 };
 
-/// By UDP port its stream, -1: none. Throws ConfigError where the ports do not tell streams apart.
+/// Maps each UDP port to its stream, -1: none. Throws ConfigError if two streams have the same port.
 std::vector<std::int32_t> streams_of_ports(const std::vector<std::uint16_t>& ports);
 
 }  // namespace anello::receive

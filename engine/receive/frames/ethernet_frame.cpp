@@ -15,7 +15,7 @@ std::uint16_t be16(std::span<const std::byte> bytes, std::size_t at) noexcept {
     return wire::load_be<std::uint16_t>(bytes.data() + at);
 }
 
-/// Where the header of IPv4 or IPv6 begins; 0 when the frame has none.
+/// Offset of the IPv4 or IPv6 header; 0 if the frame has none.
 std::size_t find_ip(std::span<const std::byte> frame, std::uint16_t& type) noexcept {
     std::size_t type_at = ethernet_bytes - 2;
     for (int n_tags = 0; n_tags <= 2 && frame.size() >= type_at + 2; ++n_tags, type_at += vlan_tag_bytes) {
@@ -26,14 +26,15 @@ std::size_t find_ip(std::span<const std::byte> frame, std::uint16_t& type) noexc
     return 0;
 }
 
-/// For its cause only: UDP that follows the header at once. Headers of extensions in between are anything else.
+/// Distinguishes UDP directly after the IPv6 header from everything else, for the counters. Extension headers are not
+/// followed.
 FrameVerdict look_at_ip6(std::span<const std::byte> ip, UdpFrame& frame) noexcept {
     if (ip.size() < ip6_bytes || static_cast<std::uint8_t>(ip[6]) != protocol_udp) return FrameVerdict::not_ip4;
     if (ip.size() >= ip6_bytes + 4) frame.destination_port = be16(ip, ip6_bytes + 2);
     return FrameVerdict::udp_ip6;
 }
 
-/// Only the first piece has the header of UDP.
+/// Only the first fragment contains the UDP header.
 FrameVerdict look_at_fragment(std::span<const std::byte> ip, std::size_t header_bytes, UdpFrame& frame) noexcept {
     const bool is_first = (be16(ip, 6) & fragment_offset) == 0;
     if (is_first && ip.size() >= header_bytes + 4) frame.destination_port = be16(ip, header_bytes + 2);
@@ -70,7 +71,7 @@ FrameVerdict parse_frame(std::span<const std::byte> captured, std::size_t frame_
     if ((be16(ip, 6) & more_fragments_or_offset) != 0) return look_at_fragment(ip, header_bytes, frame);
     if (ip.size() < header_bytes) return FrameVerdict::cut_short;
     if (ip_bytes > ip.size() && !cut) return FrameVerdict::malformed;
-    // Short frames are padded by the interface: the IP length says where the datagram ends.
+    // Interfaces pad short frames, so the IP length gives the end of the datagram.
     const std::size_t kept_bytes = ip_bytes < ip.size() ? ip_bytes : ip.size();
     return parse_udp(ip.subspan(header_bytes, kept_bytes - header_bytes), wire::load_be<std::uint32_t>(&ip[12]),
                      ip_bytes > ip.size(), frame);

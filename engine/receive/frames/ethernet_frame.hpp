@@ -14,7 +14,7 @@ namespace anello::receive {
 /// Classification of a captured Ethernet frame.
 enum class FrameVerdict : std::uint8_t {
     udp,
-    not_ip4,      ///< ARP, anything else
+    not_ip4,      ///< ARP or another protocol
     ip_fragment,  ///< part of a fragmented UDP datagram: not supported
     not_udp,
     cut_short,  ///< the capture did not keep the whole datagram (snap length)
@@ -25,11 +25,11 @@ enum class FrameVerdict : std::uint8_t {
 
 struct UdpFrame {
     SourceAddress source;
-    std::uint16_t destination_port;  ///< of frames that are not used, too, where they tell it; else 0
+    std::uint16_t destination_port;  ///< also of frames that are not used, if it can be read; else 0
     std::span<const std::byte> payload;
 };
 
-/// Hot path. `captured` is what the file has of a frame that was `frame_bytes` long. One or two VLAN tags are skipped.
+/// Hot path. `captured` is the recorded part of a frame of `frame_bytes`. Skips one or two VLAN tags.
 FrameVerdict parse_frame(std::span<const std::byte> captured, std::size_t frame_bytes, UdpFrame& frame) noexcept;
 
 }  // namespace anello::receive

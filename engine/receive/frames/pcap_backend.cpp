@@ -26,7 +26,7 @@ PcapBackend::PcapBackend(const PcapBackendConfig& config, const Clock& clock, Co
     if (page != nullptr) counters_ = page->add_block<CaptureCounter>("receive.capture");
 }
 
-/// Reads the file once for what must be refused, and begins again.
+/// Reads the file once to find frames that must be refused, then starts again.
 void PcapBackend::look_through() {
     refuse_uncut_super_packets();
     file_.rewind();
@@ -37,16 +37,16 @@ void PcapBackend::look_through() {
     has_frame_ = false;
 }
 
-/// A frame too long for Ethernet holds several datagrams, which the sender's system would have split, or the receiver's
-/// has joined: its beginning alone would be malformed, and the rest silently lost.
+/// A frame too long for Ethernet has several datagrams that the sender's system would have split, or the receiver's has
+/// joined. Without splitting, its start alone would be malformed, and the rest silently lost.
 void PcapBackend::refuse_uncut_super_packets() {
     for (std::uint64_t n_datagrams = 1; find_datagram(); ++n_datagrams, has_frame_ = false) {
         const std::size_t n_bytes = frame_.payload.size();
         const bool is_one = config_.datagram_length != nullptr && config_.datagram_length(frame_.payload) == n_bytes;
         if (n_bytes <= longest_payload_bytes || segment_bytes_ < n_bytes || is_one) continue;
-        throw ConfigError("receive.pcap_file", "must hold datagrams as they were on the wire",
-                          fmt::format("{}: datagram {} to port {} has {} bytes, which is several in one, and their "
-                                      "headers do not say where to cut",
+        throw ConfigError("receive.pcap_file", "must contain datagrams as they were on the wire",
+                          fmt::format("{}: datagram {} to port {} has {} bytes: it contains several datagrams, and "
+                                      "their headers do not show where to split them",
                                       config_.path, n_datagrams, frame_.destination_port, n_bytes),
                           "Capture with segmentation offload off (`ethtool -K INTERFACE gso off gro off tso off`), or "
                           "on the receiving side of the wire.");
@@ -77,7 +77,7 @@ std::size_t PcapBackend::receive(std::span<Datagram> batch) noexcept {
     return n_lent;
 }
 
-/// Reads on to the next datagram for a stream; false at the end of the file.
+/// Reads up to the next datagram for a stream; false at the end of the file.
 bool PcapBackend::find_datagram() noexcept {
     while (!has_frame_ && read_frame()) {
         has_frame_ = stream_of_port_[frame_.destination_port] >= 0;
@@ -90,7 +90,7 @@ bool PcapBackend::find_datagram() noexcept {
     return has_frame_;
 }
 
-/// False at the end of the file. Skips frames that are not UDP datagrams.
+/// Skips frames without a UDP datagram; false at the end of the file.
 bool PcapBackend::read_frame() noexcept {
     CapturedFrame next;
     while (file_.next(next)) {
@@ -121,7 +121,7 @@ void PcapBackend::show() noexcept {
     counters_->set(CaptureCounter::pauses_left_out, pace_.n_pauses_left_out());
     if (!file_.is_broken()) return;
     counters_->set(CaptureCounter::read_errors, 1);
-    is_broken_.store(true, std::memory_order_release);  // pairs with trouble(): the file says why from now on
+    is_broken_.store(true, std::memory_order_release);  // pairs with trouble(): read_error() is valid from now on
 }
 
 std::string PcapBackend::trouble() const {

@@ -14,7 +14,7 @@ constexpr std::size_t ip_at = 14, udp_at = 34, payload_at = udp_header_bytes;
 constexpr std::uint16_t ethertype_ip4 = 0x0800, dont_fragment = 0x4000;
 constexpr std::uint8_t version_and_length = 0x45, time_to_live = 64, ip_protocol_udp = 17;
 
-/// RFC 1071: the sum of words of 16 bits, an odd last byte counting as their upper half.
+/// RFC 1071: the sum of 16-bit words; an odd last byte is the upper half of a word.
 std::uint64_t sum(std::span<const std::byte> bytes) noexcept {
     std::uint64_t total = 0;
     for (; bytes.size() >= 2; bytes = bytes.subspan(2)) total += wire::load_be<std::uint16_t>(bytes.data());
@@ -55,7 +55,7 @@ void write_ip4(const UdpRoute& route, std::size_t n_bytes, std::span<std::byte> 
     put(header, 10, checksum(sum(header)));
 }
 
-/// The checksum is also of the addresses, the protocol and the length; 0 would say that there is none.
+/// The checksum includes the addresses, the protocol and the length; a result of 0 would mean that there is none.
 void write_udp(const UdpRoute& route, std::size_t n_bytes, std::span<std::byte> frame) noexcept {
     put(frame, udp_at, route.source.port());
     put(frame, udp_at + 2, route.destination.port());

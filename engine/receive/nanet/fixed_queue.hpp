@@ -9,13 +9,13 @@
 
 namespace anello::receive {
 
-/// First in, first out, within one thread; all its memory is taken at set-up.
+/// First in, first out, for one thread; allocates all memory at set-up.
 template <typename T>
 class FixedQueue {
   public:
     explicit FixedQueue(std::size_t most) : items_(std::bit_ceil(most)) {}
 
-    // Hot path, all: no allocation, no lock, no log, no throw.
+    // All are hot path: no allocation, no lock, no log, no throw.
     bool empty() const noexcept { return n_put_ == n_taken_; }
     std::size_t size() const noexcept { return n_put_ - n_taken_; }
     T& front() noexcept { return items_[n_taken_ & (items_.size() - 1)]; }

@@ -11,7 +11,7 @@ namespace anello::receive {
 namespace {
 
 constexpr std::uint32_t buffer_bytes = NanetCard::buffer_bytes, record_alignment = NanetCard::record_alignment;
-constexpr std::uint32_t most_settle_cycles = 8192;  // in which the card is done with all frames that it has
+constexpr std::uint32_t most_settle_cycles = 8192;  // cycles in which the card processes all frames that it has
 constexpr std::uint8_t is_bad = NanetCard::is_bad;
 
 std::uint32_t buffers_of_a_list(std::size_t n_streams) {
@@ -80,7 +80,7 @@ void NanetBackend::give_back() noexcept {
     }
 }
 
-/// False: nothing is there. Of every stream that is wanted all buffers are free here.
+/// Returns false if there are no frames. All buffers of all wanted streams are free at this point.
 bool NanetBackend::begin_round() noexcept {
     host_.await_accesses();
     if (!host_.answers()) {
@@ -96,7 +96,7 @@ bool NanetBackend::begin_round() noexcept {
     n_idle_ = 0;
     counts_are_old_ = true;
     for (Stream& stream : streams_)
-        while (stream.full.empty() && !stream.sent.empty()) stream.sent.take();  // those that were refused
+        while (stream.full.empty() && !stream.sent.empty()) stream.sent.take();  // the refused ones
     for (const NanetFrame& frame : std::span(round_).first(n_round_)) host_.send(frame.bytes);
     return true;
 }
@@ -133,7 +133,7 @@ void NanetBackend::note_full(const NanetHost::Full& full) noexcept {
     card_.count_buffer(full);
 }
 
-/// What did not come until now the card has refused, or dropped.
+/// The card has refused or dropped all records that are still expected.
 void NanetBackend::end_round() noexcept {
     counters_.set(NanetCounter::cycles, host_.cycle());
     if (n_awaited_ == 0) return;
@@ -164,7 +164,7 @@ std::size_t NanetBackend::lend(std::span<Datagram> batch) noexcept {
     return n_lent;
 }
 
-/// False: no record of this stream is there, or wanted.
+/// Returns false if this stream has no record, or is not wanted.
 bool NanetBackend::lend_record(std::uint16_t number, Datagram& datagram) noexcept {
     Stream& stream = streams_[number];
     while (stream.wanted && !stream.full.empty()) {
@@ -182,7 +182,7 @@ bool NanetBackend::lend_record(std::uint16_t number, Datagram& datagram) noexcep
     return false;
 }
 
-/// A record that is not within its buffer is as bad as one that the card says so of.
+/// A record that exceeds its buffer counts as bad, like one that the card marks as bad.
 std::span<const std::byte> NanetBackend::next_record(Stream& stream, nanet::RecordHeader& header) noexcept {
     const NanetHost::Full full = stream.full.front();
     const std::span rest = full.bytes.subspan(std::min(stream.at, full.bytes.size()));
@@ -201,7 +201,7 @@ std::span<const std::byte> NanetBackend::next_record(Stream& stream, nanet::Reco
     return is_whole ? rest.subspan(sizeof header, header.length) : rest.first(0);
 }
 
-/// A record names its frame by the cycle in which that began; frames before it have no record.
+/// A record names its frame by the cycle of the frame's start; earlier frames have no record.
 Nanoseconds NanetBackend::kernel_stamp(Stream& stream, std::uint32_t first_beat) noexcept {
     while (!stream.sent.empty())
         if (const Sent sent = stream.sent.take(); sent.first_beat == first_beat) return sent.kernel_ns;

@@ -17,17 +17,17 @@ namespace anello::receive {
 
 struct NanetBackendConfig {
     std::string library;                   ///< the card's model
-    std::uint32_t gathering_cycles = 200;  ///< after a buffer's first record the card hands it on at the latest
+    std::uint32_t gathering_cycles = 200;  ///< longest time from a buffer's first record to its hand-over
 };
 
-/// The network card's sources (rtl/), simulated: frames go in, the card writes their payloads into memory of ours, and
-/// what it tells in its completions is lent from there, without a further copy. A buffer is the card's again when all
-/// of it was lent and the next call comes.
+/// The simulated network card (rtl/). It gets frames and writes their payloads into this process's memory, from where
+/// the datagrams in its completions are lent without another copy. A buffer returns to the card at the next call after
+/// all of it was lent.
 ///
-/// Frames go in rounds of at most as many as a list has buffers, so that none is dropped for want of one, and a round
-/// ends when all of it came out. Between rounds the card's clock stands still: its cycles are those of frames that come
-/// as close as a line of 10 Gb/s allows, and say nothing of how long the simulation takes. Frames for our ports that do
-/// not come out count in kernel_dropped and refused; why, the card's own counters tell ("nanet").
+/// Frames are sent in rounds of at most as many as a list has buffers, so that none is dropped for lack of a buffer; a
+/// round ends when all its records have arrived. Between rounds the card's clock stands still: its cycles are those of
+/// frames as dense as a line of 10 Gb/s allows, and do not show how long the simulation takes. Frames for our ports
+/// without a record count in kernel_dropped and refused; the card's own counters show the reason ("nanet").
 class NanetBackend : public Backend {
   public:
     /// page: for the counters; null: a page of its own. Throws ConfigError, SystemError.
@@ -52,19 +52,19 @@ class NanetBackend : public Backend {
   private:
     static constexpr std::memory_order relaxed = std::memory_order_relaxed;
 
-    /// A frame of which a record is expected, or was.
+    /// A frame for which a record is expected or has arrived.
     struct Sent {
         std::uint32_t first_beat;
         Nanoseconds kernel_ns;
     };
     struct Stream {
         bool wanted = true;
-        FixedQueue<NanetHost::Full> full{NanetCard::most_buffers};  ///< of which records are still to be lent
+        FixedQueue<NanetHost::Full> full{NanetCard::most_buffers};  ///< buffers with records that are not lent yet
         FixedQueue<Sent> sent{NanetCard::most_buffers};
-        std::size_t at = 0;           ///< of the next record in the first full buffer
-        std::uint32_t n_lent = 0;     ///< records of that buffer
-        std::uint32_t n_done = 0;     ///< buffers to be given back
-        std::uint32_t n_awaited = 0;  ///< records of this round that are not here
+        std::size_t at = 0;           ///< offset of the next record in the first full buffer
+        std::uint32_t n_lent = 0;     ///< records lent from that buffer
+        std::uint32_t n_done = 0;     ///< buffers to return
+        std::uint32_t n_awaited = 0;  ///< records of this round that have not arrived
     };
 
     void open_lists(const NanetBackendConfig& config);
@@ -87,13 +87,13 @@ class NanetBackend : public Backend {
     Counters<NanetCounter>& counters_ = card_.counters();
     std::uint32_t n_buffers_ = 0, settle_cycles_;
     std::vector<Stream> streams_;
-    std::vector<std::atomic<std::uint64_t>> n_refused_;  ///< by stream; the operator's thread reads them
+    std::vector<std::atomic<std::uint64_t>> n_refused_;  ///< of each stream; the operator's thread reads them
     std::vector<NanetFrame> round_;
-    std::size_t n_round_ = 0, n_begun_ = 0;  ///< frames of this round; of these, those that the card sees
+    std::size_t n_round_ = 0, n_begun_ = 0;  ///< frames of this round; those that the card has begun
     std::uint32_t n_awaited_ = 0;            ///< of all streams
     std::uint16_t first_turn_ = 0;
-    unsigned n_idle_ = 0;          ///< times in a row that nothing came
-    bool counts_are_old_ = false;  ///< those of the card's registers
+    unsigned n_idle_ = 0;          ///< consecutive rounds without frames
+    bool counts_are_old_ = false;  ///< the counters differ from the card's registers
 };
 
 }  // namespace anello::receive

@@ -83,7 +83,7 @@ void NanetCard::show_levels() noexcept {
         {C::merged_words_highest, levels.merged_words},   {C::ring_highest, ring}};
     for (const auto& [highest, level] : all) {
         counters_.set(highest, level.highest);
-        counters_.set(static_cast<C>(static_cast<std::uint8_t>(highest) + 1), level.size);  // named so
+        counters_.set(static_cast<C>(static_cast<std::uint8_t>(highest) + 1), level.size);  // in this order
     }
 }
 
@@ -99,8 +99,8 @@ std::string NanetCard::describe(const std::string& buffers) const {
     const std::string merging =
         counters_[NanetCounter::merge_cycles] == 0 ? "" : cycles(NanetCounter::merge_cycles) + " in the merger, ";
     return words + fmt::format(
-                       "; modelled at 156.25 MHz, in the mean of {} buffers: {} in the receive path, {}{} until "
-                       "gathered and written, {} until told",
+                       "; modelled at 156.25 MHz, mean of {} buffers: {} in the receive path, {}{} until gathered and "
+                       "written, {} until completed",
                        n, cycles(NanetCounter::receive_cycles), merging, cycles(NanetCounter::gather_cycles),
                        cycles(NanetCounter::hand_on_cycles));
 }
@@ -108,8 +108,8 @@ std::string NanetCard::describe(const std::string& buffers) const {
 std::string NanetCard::trouble() const {
     if (counters_[NanetCounter::unanswered] == 0) return {};
     return fmt::format(
-        "the card's model left an access to its registers unanswered for {} cycles and is not used any more: nothing "
-        "comes; `anello nanet library` makes it anew",
+        "the card's model left an access to its registers unanswered for {} cycles and is not used any more: no data "
+        "arrives; `anello nanet library` makes it anew",
         NanetHost::most_answer_cycles);
 }
 

@@ -14,14 +14,14 @@
 
 namespace anello::receive {
 
-/// The card's model, the frames that come to it, and what is counted of both ("nanet"), whatever its records are.
+/// The card's model, the source of its frames, and the counters of both ("nanet"), for all kinds of records.
 class NanetCard {
   public:
-    static constexpr std::uint32_t buffer_bytes = 3 * 4096;  ///< of every list: a frame of 9 kB
-    static constexpr std::uint32_t most_buffers = 64;        ///< of a list, by the card
+    static constexpr std::uint32_t buffer_bytes = 3 * 4096;  ///< of every list: holds a frame of 9 kB
+    static constexpr std::uint32_t most_buffers = 64;        ///< of a list, a limit of the card
     static constexpr std::uint32_t record_alignment = 64;
     static constexpr std::uint8_t is_bad = 1 | 4;        ///< flags of a record
-    static constexpr std::uint32_t verdict_cycles = 64;  ///< after which a frame's verdict is counted
+    static constexpr std::uint32_t verdict_cycles = 64;  ///< a frame's verdict is counted within this time
 
     /// page: for the counters; null: a page of its own. Throws ConfigError, SystemError.
     NanetCard(const std::string& library, std::unique_ptr<NanetFrames> frames, CounterPage* page);
@@ -33,16 +33,16 @@ class NanetCard {
     Counters<NanetCounter>& counters() noexcept { return counters_; }
     const Counters<NanetCounter>& counters() const noexcept { return counters_; }
 
-    /// Set-up: address and ports, then frames are taken. All else is set. Throws ConfigError.
+    /// Set-up: sets address and ports, and then enables frames. Everything else must be set before. Throws ConfigError.
     void enable();
 
     // Hot path: no allocation, no lock, no log, no throw.
-    /// Frames that are there now, counted; borrowed until the next call.
+    /// Takes and counts the frames available now; they are valid until the next call.
     std::size_t take_frames(std::span<NanetFrame> frames) noexcept;
     void count_buffer(const NanetHost::Full& full) noexcept;
-    void read_counts() noexcept;  ///< From the card's registers; the clock goes on meanwhile.
+    void read_counts() noexcept;  ///< Reads the card's registers; the clock runs meanwhile.
 
-    // For the operator, in any thread: counters are read whole.
+    // For the operator, any thread.
     std::string describe(const std::string& buffers) const;
     std::string trouble() const;
 
@@ -55,7 +55,7 @@ class NanetCard {
     NanetHost host_;
 };
 
-/// Set-up. Throws ConfigError where the card has not as many streams.
+/// Set-up. Throws ConfigError if the card has fewer streams.
 void require_streams(std::size_t n_streams);
 
 }  // namespace anello::receive

@@ -6,16 +6,16 @@
 
 #include "core/counters/counters.hpp"
 
-/// The card's model: its own counters, read from its registers when nothing comes, and what the host sees. When all
-/// that was sent has come:
+/// The counters of the card's model, read from its registers when no frames come, and those of the host. When all sent
+/// frames have arrived:
 ///
 ///   frames = all frames_... = datagrams + refused + other_frames
 ///
-/// With receive.nanet_merge records are of merged events, and datagrams and refused stay 0: NanetMergeCounter goes on
-/// from frames_accepted.
+/// With receive.nanet_merge records are of merged events, and datagrams and refused stay 0; NanetMergeCounter then
+/// continues the balance from frames_accepted.
 namespace anello::receive {
 
-/// The first ones are the registers from count.frames_accepted on, in their order.
+/// The first ones are the registers from count.frames_accepted on, in the same order.
 enum class NanetCounter : std::uint8_t {
     frames_accepted,
     frames_bad_fcs,
@@ -71,7 +71,7 @@ enum class NanetCounter : std::uint8_t {
     count
 };
 
-/// How many of them are registers.
+/// Number of counters that are registers.
 inline constexpr std::uint32_t n_nanet_registers = static_cast<std::uint32_t>(NanetCounter::writes_failed) + 1;
 
 }  // namespace anello::receive
@@ -107,28 +107,26 @@ inline constexpr std::array<CounterLabel, 51> counter_labels<receive::NanetCount
     {"writes_failed", "of the card: the bus answered a write with an error", Place::informative},
     {"frames", "Ethernet frames given to the card; the card has a verdict on each of them", Place::frames},
     {"datagrams", "records that the card wrote and that were lent, each the payload of a datagram", Place::informative},
-    {"refused", "frames for our ports that did not come out; they count as dropped by the kernel, too",
-     Place::informative},
+    {"refused", "frames for our ports without a record; they also count as dropped by the kernel", Place::informative},
     {"other_frames", "frames for none of our ports", Place::datagrams},
-    {"payload_bytes", "bytes of all these frames behind the headers of UDP over IPv4", Place::informative},
-    {"socket_dropped", "what the system dropped in front of the card: datagrams, or frames of an interface",
+    {"payload_bytes", "payload bytes of all these frames, after the UDP headers", Place::informative},
+    {"socket_dropped", "datagrams, or frames of an interface, that the system dropped before the card",
      Place::datagrams},
     {"joined_frames",
-     "frames of an interface that the system had joined (segmentation offload): on no wire, not given to the card",
+     "frames that the system had joined (segmentation offload), so that they were on no wire; not given to the card",
      Place::verdict},
-    {"unanswered", "times that the card left an access to its registers unanswered; then it is not used any more",
-     Place::verdict},
+    {"unanswered", "times that the card left a register access unanswered; it is not used afterwards", Place::verdict},
     {"buffers", "buffers that the card handed on", Place::informative},
     {"cycles", "cycles that were simulated", Place::informative},
     {"receive_cycles",
      "cycles from the first word of a buffer's first frame until its payload left the receive path, of all buffers",
      Place::informative},
-    {"gather_cycles", "from then on until the buffer was full, or its gathering time over, and all of it in memory",
+    {"gather_cycles", "cycles from then until the buffer was full or its gathering time over, and it was in memory",
      Place::informative},
     {"merge_cycles",
-     "merged events: from when the newest datagram before them was read until their first word left the merger",
+     "merged events: cycles from the reading of the newest datagram before them until their first word left the merger",
      Place::informative},
-    {"hand_on_cycles", "from then on until its completion was in memory", Place::informative},
+    {"hand_on_cycles", "cycles from then until its completion was in memory", Place::informative},
     {"payload_words_highest", "at the most, since the run began: words of the payload buffer, 8 bytes each",
      Place::informative, gauge},
     {"payload_words_size", "as many of these there are places for; 0: the model does not show it", Place::informative,

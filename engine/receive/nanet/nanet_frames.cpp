@@ -45,7 +45,7 @@ CaptureNanetFrames::CaptureNanetFrames(const std::string& path, std::vector<std:
       file_(path),
       wanted_(ports_.size(), 1) {}
 
-/// While the next frame's stream is not wanted none is taken: a file has one order.
+/// Takes no frame while the next one's stream is not wanted, because the file's order must be kept.
 std::size_t CaptureNanetFrames::take(std::span<NanetFrame> frames) noexcept {
     const std::size_t most = std::min(frames.size(), most_at_once);
     std::size_t n = 0;

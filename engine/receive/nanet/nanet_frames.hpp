@@ -14,15 +14,15 @@
 
 namespace anello::receive {
 
-/// An Ethernet frame on its way to the card's model, without FCS.
+/// An Ethernet frame for the card's model, without FCS.
 struct NanetFrame {
     std::span<const std::byte> bytes;
-    std::int32_t stream = -1;   ///< that it is for, by its headers alone; -1: none of ours
+    std::int32_t stream = -1;   ///< destination according to the headers; -1: none of ours
     Nanoseconds kernel_ns = 0;  ///< as in Datagram
 };
 
-/// Where the frames for the card's model come from. As with Backend, one thread calls, and most functions mean the
-/// same.
+/// A source of frames for the card's model. As for Backend, one thread calls it, and functions of the same name have
+/// the same meaning.
 class NanetFrames {
   public:
     NanetFrames() = default;
@@ -35,19 +35,19 @@ class NanetFrames {
 
     virtual std::size_t n_streams() const noexcept = 0;
     virtual std::uint16_t port(std::uint16_t stream) const noexcept = 0;
-    /// Fills `frames`, at most most_at_once, with what is there now; borrowed until the next call.
+    /// Fills `frames`, at most most_at_once, with the frames available now; valid until the next call.
     virtual std::size_t take(std::span<NanetFrame> frames) noexcept = 0;
     virtual void set_wanted(std::uint16_t stream, bool wanted) noexcept = 0;
     virtual bool is_read(std::uint16_t stream) const noexcept = 0;
     virtual bool has_time() const noexcept {
         return true;
-    }  ///< False: what comes has no time, as a file at full speed.
+    }  ///< False if frames have no arrival times, as in a file at full speed.
     virtual MacAddress mac() const noexcept { return card_mac; }  ///< The card's.
-    virtual bool is_for_card() const noexcept { return true; }    ///< False: frames are for other addresses, too.
+    virtual bool is_for_card() const noexcept { return true; }    ///< False if frames for other addresses come, too.
     virtual std::uint64_t kernel_dropped(std::uint16_t) const noexcept { return 0; }
-    /// Of all streams, and of what is known to be of none. May cost system calls.
+    /// Datagrams dropped by the system for all streams, and for none. May cost system calls.
     virtual std::uint64_t socket_dropped() const noexcept;
-    virtual std::uint64_t n_joined() const noexcept { return 0; }  ///< Frames that are on no wire, left out.
+    virtual std::uint64_t n_joined() const noexcept { return 0; }  ///< Joined frames, on no wire, skipped.
     virtual std::uint64_t n_super_packets(std::uint16_t) const noexcept { return 0; }
     virtual int descriptor() const noexcept { return -1; }
     virtual bool has_more_coming() const noexcept { return false; }
@@ -62,8 +62,8 @@ class NanetFrames {
     std::unique_ptr<std::byte[]> slots_ = std::make_unique<std::byte[]>(most_at_once * slot_bytes);
 };
 
-/// Real datagrams, from UDP sockets: each is put into a frame that is made here, with right checksums. What the network
-/// did to the frame that it came in, the kernel has dealt with.
+/// Real datagrams from UDP sockets. Each is put into a new frame with correct checksums; the kernel has already handled
+/// any damage to the original frame.
 class UdpNanetFrames final : public NanetFrames {
   public:
     explicit UdpNanetFrames(const SocketBackendConfig& config);  ///< Throws ConfigError, SystemError.
@@ -89,8 +89,7 @@ class UdpNanetFrames final : public NanetFrames {
     std::vector<Datagram> batch_;
 };
 
-/// The frames of a capture file as they are; those that are shorter than Ethernet allows are filled up, as a sender's
-/// card does.
+/// The unchanged frames of a capture file. Frames shorter than Ethernet allows are padded, like a sender's card does.
 class CaptureNanetFrames final : public NanetFrames {
   public:
     /// Throws ConfigError.

@@ -10,8 +10,8 @@ namespace anello::receive {
 namespace {
 
 constexpr std::uint32_t gap_cycles = 3;     // preamble, FCS and gap of 10GbE
-constexpr std::uint32_t answer_cycles = 4;  // after which memory acknowledges a write
-constexpr std::uint32_t settle_cycles = 4;  // after which a register's new value counts
+constexpr std::uint32_t answer_cycles = 4;  // delay of the memory's acknowledgement of a write
+constexpr std::uint32_t settle_cycles = 4;  // delay until a register's new value counts
 constexpr std::uint8_t slave_error = 2;     // AXI4
 constexpr std::size_t most_frames = 256, most_accesses = 256, most_bursts = 256, most_words = 4096;
 
@@ -61,7 +61,7 @@ void NanetHost::require_answers() const {
 }
 
 void NanetHost::reset() noexcept {
-    std::memset(memory_, 0, ring_bytes);  // phase 0: no completion is there
+    std::memset(memory_, 0, ring_bytes);  // phase 0: there is no completion
     in_.tx_tready = in_.s_axil_bready = in_.s_axil_rready = 1;
     in_.m_axi_awready = in_.m_axi_wready = 1;
     in_.s_axil_wstrb = 15;
@@ -122,8 +122,8 @@ bool NanetHost::try_take_full(Full& full) noexcept {
 void NanetHost::give_back(std::uint32_t list, std::uint32_t n_buffers) noexcept {
     if (!is_answering_) return;
     accesses_.put({true, nanet::list::credit + list * nanet::list::stride, n_buffers});
-    n_told_read_ = n_completions_ - static_cast<std::uint32_t>(full_.size());
-    accesses_.put({true, nanet::ring::tail, n_told_read_});
+    n_reported_read_ = n_completions_ - static_cast<std::uint32_t>(full_.size());
+    accesses_.put({true, nanet::ring::tail, n_reported_read_});
 }
 
 void NanetHost::step() noexcept {
@@ -136,7 +136,7 @@ void NanetHost::step() noexcept {
     ++cycle_;
 }
 
-/// The MAC does not wait: what it gives is taken.
+/// The MAC does not wait: the card must take its words.
 void NanetHost::drive_network() noexcept {
     in_.rx_tvalid = 0;
     if (gap_ > 0) {
@@ -192,7 +192,7 @@ void NanetHost::take_writes() noexcept {
     }
 }
 
-/// A card, even a wrong one, writes nowhere else.
+/// Limits writes to our memory, whatever the card does.
 void NanetHost::store(Burst& burst, const Word& word) noexcept {
     const std::uint64_t at = burst.address - address_of(memory_);
     burst.address += sizeof word.data;
@@ -211,15 +211,15 @@ void NanetHost::take_answer() noexcept {
         (in_.s_axil_awvalid != 0 && out_.s_axil_awready != 0) || (in_.s_axil_arvalid != 0 && out_.s_axil_arready != 0);
     if (is_taken) is_asked_ = true;
     if (out_.s_axil_bvalid == 0 && out_.s_axil_rvalid == 0) return;
-    if (accesses_.empty()) return;  // an answer that nobody waits for any more
+    if (accesses_.empty()) return;  // an answer that nothing waits for any more
     ANELLO_ASSERT((out_.s_axil_bvalid != 0 ? out_.s_axil_bresp : out_.s_axil_rresp) == 0);
     value_ = out_.s_axil_rdata;
     accesses_.take();
     is_asked_ = false;
 }
 
-/// New completions are known by their phase. One that cannot be is not believed, and none after it: the frames that
-/// they are of count as refused.
+/// The phase shows new completions. After an invalid one, all later ones are ignored, and their frames count as
+/// refused.
 void NanetHost::read_ring() noexcept {
     for (;;) {
         nanet::Completion c;
@@ -230,7 +230,7 @@ void NanetHost::read_ring() noexcept {
         if (at >= list_[c.list].size() || c.used_bytes > buffer_bytes_[c.list]) return;
         full_.put({c, list_[c.list].subspan(at, c.used_bytes), static_cast<std::uint32_t>(cycle_)});
         ++n_completions_;
-        highest_ring_ = std::max(highest_ring_, n_completions_ - n_told_read_);
+        highest_ring_ = std::max(highest_ring_, n_completions_ - n_reported_read_);
     }
 }
 

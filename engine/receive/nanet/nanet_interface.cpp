@@ -21,7 +21,7 @@
 namespace anello::receive {
 namespace {
 
-/// What the system puts before each frame (PACKET_VNET_HDR); its header linux/virtio_net.h is no C++.
+/// The header that the system puts before each frame (PACKET_VNET_HDR); linux/virtio_net.h cannot be compiled as C++.
 struct FrameOffload {
     std::uint8_t flags, gso_type;
     std::uint16_t header_bytes, gso_bytes, checksum_at, checksum_offset;
@@ -49,8 +49,8 @@ std::uint16_t ones_sum(std::span<const std::byte> bytes) noexcept {
     return static_cast<std::uint16_t>(total);
 }
 
-/// As the sender's network card would: where the checksum goes there is that of the addresses, to be counted in. 0
-/// would say that there is none.
+/// Computes the checksum like the sender's network card would: the field holds the sum of the addresses, which must be
+/// included. A result of 0 would mean that there is no checksum.
 void fill_checksum(std::span<std::byte> frame, const FrameOffload& offload) noexcept {
     const std::size_t at = std::size_t{offload.checksum_at} + offload.checksum_offset;
     if (offload.checksum_at >= frame.size() || at + 2 > frame.size()) return;
@@ -72,7 +72,7 @@ Nanoseconds stamp_of(msghdr& message) noexcept {
 
 }  // namespace
 
-/// What recvmmsg writes to besides the slots.
+/// Where recvmmsg writes, in addition to the slots.
 struct InterfaceNanetFrames::Batch {
     std::array<mmsghdr, most_at_once> headers{};
     std::array<std::array<iovec, 2>, most_at_once> parts{};
@@ -100,14 +100,15 @@ InterfaceNanetFrames::InterfaceNanetFrames(const InterfaceNanetConfig& config)
 
 InterfaceNanetFrames::~InterfaceNanetFrames() = default;
 
-/// Bound before it takes anything: a packet socket would else begin with the frames of all interfaces.
+/// Binds the socket before it accepts frames, because a packet socket would otherwise begin with frames of all
+/// interfaces.
 void InterfaceNanetFrames::open(const InterfaceNanetConfig& config) {
     socket_ = Descriptor(::socket(AF_PACKET, SOCK_RAW | SOCK_CLOEXEC | SOCK_NONBLOCK, 0));
     const int socket = socket_.number();
     if (socket < 0) fail_to_tap("cannot open a packet socket", errno);
-    if (!try_set_tap(socket, SOL_PACKET, PACKET_VNET_HDR, 1)) fail_to_tap("cannot have offloads described", errno);
+    if (!try_set_tap(socket, SOL_PACKET, PACKET_VNET_HDR, 1)) fail_to_tap("cannot get descriptions of offloads", errno);
     if (!try_set_tap(socket, SOL_PACKET, PACKET_IGNORE_OUTGOING, 1))
-        fail_to_tap("cannot leave out what this host sends", errno);
+        fail_to_tap("cannot exclude frames that this host sends", errno);
     try_set_tap(socket, SOL_SOCKET, SO_TIMESTAMPNS, 1);
     const int n_bytes = static_cast<int>(std::min<std::size_t>(config.receive_buffer_bytes / 2, 0x3fff'ffff));
     if (!try_set_tap(socket, SOL_SOCKET, SO_RCVBUFFORCE, n_bytes)) try_set_tap(socket, SOL_SOCKET, SO_RCVBUF, n_bytes);
@@ -123,7 +124,7 @@ void InterfaceNanetFrames::learn_address() {
     sockaddr_ll here{};
     socklen_t length = sizeof here;
     if (getsockname(socket_.number(), reinterpret_cast<sockaddr*>(&here), &length) != 0)
-        fail_to_tap(fmt::format("cannot learn the address of interface {}", interface_.name), errno);
+        fail_to_tap(fmt::format("cannot find the address of interface {}", interface_.name), errno);
     std::copy_n(here.sll_addr, mac_.size(), mac_.begin());
 }
 
@@ -145,7 +146,7 @@ std::size_t InterfaceNanetFrames::take(std::span<NanetFrame> frames) noexcept {
     return n;
 }
 
-/// False: it was no frame on a wire.
+/// Returns false if the frame never was on a wire.
 bool InterfaceNanetFrames::keep(std::size_t i, NanetFrame& frame) noexcept {
     mmsghdr& header = batch_->headers[i];
     const FrameOffload& offload = batch_->offloads[i];
@@ -165,14 +166,15 @@ bool InterfaceNanetFrames::keep(std::size_t i, NanetFrame& frame) noexcept {
 }
 
 std::uint64_t InterfaceNanetFrames::socket_dropped() const noexcept {
-    tpacket_stats told{};
-    socklen_t length = sizeof told;
-    if (getsockopt(socket_.number(), SOL_PACKET, PACKET_STATISTICS, &told, &length) == 0) n_dropped_ += told.tp_drops;
+    tpacket_stats statistics{};
+    socklen_t length = sizeof statistics;
+    if (getsockopt(socket_.number(), SOL_PACKET, PACKET_STATISTICS, &statistics, &length) == 0)
+        n_dropped_ += statistics.tp_drops;
     return n_dropped_;
 }
 
 std::string InterfaceNanetFrames::describe() const {
-    return fmt::format("the frames that come to interface {}, for {} UDP port{}", interface_.name, n_streams(),
+    return fmt::format("the frames of interface {}, for {} UDP port{}", interface_.name, n_streams(),
                        n_streams() == 1 ? "" : "s");
 }
 

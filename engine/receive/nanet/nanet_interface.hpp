@@ -15,17 +15,17 @@ namespace anello::receive {
 
 struct InterfaceNanetConfig {
     std::string interface;
-    std::string address = "0.0.0.0";   ///< that the guards of the ports hold
-    std::vector<std::uint16_t> ports;  ///< one stream each; 0 lets the system choose
+    std::string address = "0.0.0.0";   ///< address of the guards of the ports
+    std::vector<std::uint16_t> ports;  ///< one for each stream; 0: the system chooses
     std::size_t receive_buffer_bytes = std::size_t{64} << 20;
 };
 
-/// The frames that come to a network interface, as they are, by a packet socket. The card has the interface's MAC
-/// address. What the system has done to a frame on its way is undone where it can be: a UDP checksum that a sender on
-/// this machine left to its network card is filled in. Frames that the system had joined (segmentation offload) are on
-/// no wire: they are left out and counted. Guards hold the ports in the stack, which sees the same frames.
+/// The original frames of a network interface, from a packet socket. The card has the interface's MAC address. Changes
+/// by the system are undone if possible: it computes a UDP checksum that a sender on this machine left to its network
+/// card. Frames that the system has joined (segmentation offload) exist on no wire; they are skipped and counted.
+/// Guards hold the ports in the stack, which gets the same frames.
 ///
-/// The kernel counts what it drops for the whole socket: no stream knows its share.
+/// The kernel counts drops for the whole socket, so the share of each stream is not known.
 class InterfaceNanetFrames final : public NanetFrames {
   public:
     explicit InterfaceNanetFrames(const InterfaceNanetConfig& config);  ///< Throws ConfigError, SystemError.
@@ -34,7 +34,7 @@ class InterfaceNanetFrames final : public NanetFrames {
     std::size_t n_streams() const noexcept override { return guards_.size(); }
     std::uint16_t port(std::uint16_t stream) const noexcept override { return guards_[stream].port(); }
     MacAddress mac() const noexcept override { return mac_; }
-    /// None while a stream is not wanted: an interface has one order.
+    /// Returns none while a stream is not wanted, because the order of the interface must be kept.
     std::size_t take(std::span<NanetFrame> frames) noexcept override;
     void set_wanted(std::uint16_t stream, bool wanted) noexcept override { wanted_[stream] = wanted ? 1 : 0; }
     bool is_read(std::uint16_t stream) const noexcept override { return wanted_[stream] != 0 && is_empty_; }
@@ -56,10 +56,10 @@ class InterfaceNanetFrames final : public NanetFrames {
     Descriptor socket_;
     MacAddress mac_{};
     std::unique_ptr<Batch> batch_;
-    std::vector<std::uint8_t> wanted_;  ///< by stream
-    bool is_empty_ = false;             ///< the last look found its end
+    std::vector<std::uint8_t> wanted_;  ///< of each stream
+    bool is_empty_ = false;             ///< the last look reached its end
     std::uint64_t n_joined_ = 0;
-    mutable std::uint64_t n_dropped_ = 0;  ///< asking clears the system's count
+    mutable std::uint64_t n_dropped_ = 0;  ///< needed since reading clears the system's count
 };
 
 }  // namespace anello::receive

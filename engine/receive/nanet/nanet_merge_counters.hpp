@@ -6,17 +6,17 @@
 
 #include "core/counters/counters.hpp"
 
-/// The merger of the card's model (receive.nanet_merge): its own counters, read from its registers, and what the host
-/// finds in memory. When all that was sent has come:
+/// The counters of the merger in the card's model (receive.nanet_merge), read from its registers, and those of the
+/// host. When all sent frames have arrived:
 ///
 ///   frames_accepted (NanetCounter) = all datagrams_...
 ///   events_complete + events_incomplete - events_rejected = events_read
 ///   bursts_ended = ends_read, hits = hits_read, records_written (NanetCounter) = records_read
 ///
-/// What the registers say of single boards is in events::BoardCounter.
+/// events::BoardCounter has the registers of single boards.
 namespace anello::receive {
 
-/// The first ones are the registers from count.datagrams_ok on, in their order.
+/// The first ones are the registers from count.datagrams_ok on, in the same order.
 enum class NanetMergeCounter : std::uint8_t {
     datagrams_ok,
     datagrams_too_short,
@@ -48,7 +48,7 @@ enum class NanetMergeCounter : std::uint8_t {
     count
 };
 
-/// How many of them are registers in one row.
+/// Number of counters that are registers in one row.
 inline constexpr std::uint32_t n_nanet_merge_registers =
     static_cast<std::uint32_t>(NanetMergeCounter::bursts_ended) + 1;
 
@@ -86,11 +86,10 @@ inline constexpr std::array<CounterLabel, 27> counter_labels<receive::NanetMerge
     {"events_rejected", "of the card: incomplete events dropped by configuration", Place::events},
     {"bursts_begun", "of the card: bursts whose first fragments were there", Place::informative},
     {"bursts_ended", "of the card: bursts handed on to their end", Place::events},
-    {"fragments", "of the card: fragments merged, those of rejected events among them", Place::fragments},
+    {"fragments", "of the card: fragments merged, including those of rejected events", Place::fragments},
     {"hits", "of the card: hits in merged events", Place::hits},
     {"records_read", "records of merged events that were read in memory", Place::records},
-    {"records_malformed", "records that are no merged events to their end; the rest of them was not used",
-     Place::verdict},
+    {"records_malformed", "records with invalid merged events; the rest of such a record was not used", Place::verdict},
     {"events_read", "merged events that were read in memory", Place::events},
     {"ends_read", "ends of burst that were read in memory", Place::events},
     {"hits_read", "hits of the events read in memory", Place::hits},

@@ -15,13 +15,13 @@ namespace {
 constexpr std::uint32_t merged_list = 16;
 constexpr double cycle_ns = 6.4;
 constexpr std::uint32_t most_timeout_cycles = 1U << 30;
-constexpr std::size_t most_bytes_inside = 12'288;       // of the 16 kB of the payload buffer
-constexpr std::uint32_t piece_cycles = 512;             // that are simulated at once
-constexpr std::uint32_t idle_cycles = 4096;             // likewise, while nothing comes
-constexpr std::uint32_t payload_cycles = 64;            // in which a frame's payload leaves the receive path
-constexpr std::uint64_t counts_every_cycles = 200'000;  // reading them takes some hundred
-constexpr std::uint32_t end_timeout_cycles = 64;        // when nothing more comes
-constexpr std::uint64_t drained_cycles = 30'000;        // without a buffer: all that the stores held is out
+constexpr std::size_t most_bytes_inside = 12'288;       // of the payload buffer's 16 kB
+constexpr std::uint32_t piece_cycles = 512;             // cycles per call of step_for()
+constexpr std::uint32_t idle_cycles = 4096;             // cycles per call without frames
+constexpr std::uint32_t payload_cycles = 64;            // a frame's payload leaves the receive path within this
+constexpr std::uint64_t counts_every_cycles = 200'000;  // interval of reading them, which takes some hundred cycles
+constexpr std::uint32_t end_timeout_cycles = 64;        // used when no more frames come
+constexpr std::uint64_t drained_cycles = 30'000;        // after this time without a buffer the stores are empty
 
 static_assert(nanet::count::bursts_ended ==
               nanet::count::datagrams_ok + 4 * static_cast<std::uint32_t>(NanetMergeCounter::bursts_ended));
@@ -39,7 +39,7 @@ std::uint64_t timeout_cycles(const NanetMergeConfig& config) {
 
 std::uint32_t boards_of(const NanetMergeConfig& config, const NanetFrames& frames) {
     if (config.source_ids.size() != frames.n_streams())
-        throw ConfigError("receive.ports", "must be one of each board with receive.nanet_merge",
+        throw ConfigError("receive.ports", "must be one port for each board with receive.nanet_merge",
                           fmt::format("{} ports, {} boards", frames.n_streams(), config.source_ids.size()),
                           "Name one port for each board.");
     return static_cast<std::uint32_t>(frames.n_streams());
@@ -94,12 +94,12 @@ std::size_t NanetMerger::do_work() noexcept {
     if (!full_.empty()) return 0;
     if (is_through_ && !take_frames()) return wait_on();
     run_on();
-    // Buffers that come meanwhile find room: all are free.
+    // All buffers are free, so none is missing while the counters are read.
     if (full_.empty() && card_.host().cycle() - counted_at_ > counts_every_cycles) read_counts();
     return 1;
 }
 
-/// With a card that does not answer.
+/// Used with a card that does not answer.
 std::size_t NanetMerger::stand_still() noexcept {
     card_.counters().set(NanetCounter::unanswered, 1);
     finished_.store(true, std::memory_order_relaxed);
@@ -119,7 +119,7 @@ bool NanetMerger::take_frames() noexcept {
     return true;
 }
 
-/// As many as the payload buffer has room for; one at least.
+/// Sends as many frames as the payload buffer has room for, at least one.
 void NanetMerger::send_frames() noexcept {
     n_bytes_inside_ = 0;
     for (; n_given_ < n_round_; ++n_given_) {
@@ -131,7 +131,7 @@ void NanetMerger::send_frames() noexcept {
     }
 }
 
-/// The card is through when it says that nothing is on its way any more, and what it gathered has been handed on.
+/// The card has finished when it reports that it is idle and has handed on all gathered buffers.
 void NanetMerger::run_on() noexcept {
     NanetHost& host = card_.host();
     step_for(piece_cycles);
@@ -142,7 +142,7 @@ void NanetMerger::run_on() noexcept {
     is_through_ = true;
 }
 
-/// Nothing comes. Time passes for the card only where its merger may wait for somebody.
+/// Called without frames. Lets the card's clock run only if its merger may be waiting for a board.
 std::size_t NanetMerger::wait_on() noexcept {
     NanetHost& host = card_.host();
     finished_.store(card_.frames().finished(), std::memory_order_relaxed);
@@ -155,7 +155,7 @@ std::size_t NanetMerger::wait_on() noexcept {
     return 1;
 }
 
-/// First what has come by now goes through; then the card is told not to wait any more.
+/// First the card processes all frames received so far; then its time-out is shortened, so that it no longer waits.
 bool NanetMerger::finish() noexcept {
     NanetHost& host = card_.host();
     give_back();
@@ -180,7 +180,7 @@ void NanetMerger::give_back() noexcept {
     card_.host().await_accesses();
 }
 
-/// No buffer must be missing while the clock goes on: it stops when half of them are full.
+/// Stops when half of the buffers are full, so that the card always has a buffer.
 void NanetMerger::step_for(std::uint32_t n_cycles) noexcept {
     for (std::uint32_t i = 0; i < n_cycles && full_.size() < NanetCard::most_buffers / 2; ++i) step();
 }
@@ -231,7 +231,7 @@ void NanetMerger::take() noexcept {
     if (rest_.empty()) close_record();
 }
 
-/// A record that is not within its buffer has nothing to read: it is closed at once.
+/// A record that exceeds its buffer is empty and closed immediately.
 bool NanetMerger::open_record() noexcept {
     while (!full_.empty()) {
         const NanetHost::Full& full = full_.front();
@@ -255,7 +255,7 @@ bool NanetMerger::open_record() noexcept {
     return false;
 }
 
-/// With its last record a buffer is done.
+/// A buffer is done after its last record.
 void NanetMerger::close_record() noexcept {
     rest_ = {};
     if (n_records_ < full_.front().completion.n_records) return;
@@ -264,7 +264,7 @@ void NanetMerger::close_record() noexcept {
     ++n_done_;
 }
 
-/// False: what follows is no event, or not all of one.
+/// Returns false if the record continues with no event, or an incomplete one.
 bool NanetMerger::read_event(NanetEvent& event) noexcept {
     const std::size_t head_bytes = sizeof event.head + (n_card_boards_ > 4 ? sizeof event.upper : 0);
     if (rest_.size() < head_bytes) return false;
@@ -281,7 +281,7 @@ bool NanetMerger::read_event(NanetEvent& event) noexcept {
     return true;
 }
 
-/// 0: it is long ago.
+/// Returns 0 if the frame is too old.
 Nanoseconds NanetMerger::kernel_stamp(std::uint32_t first_beat) const noexcept {
     for (std::size_t back = 1; back <= std::min(n_sent_, n_remembered); ++back)
         if (const Sent& sent = sent_[(n_sent_ - back) % n_remembered]; sent.first_beat == first_beat)

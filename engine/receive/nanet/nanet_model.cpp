@@ -16,7 +16,7 @@ constexpr const char* remedy = "`anello nanet library` makes it, in the source t
 }  // namespace
 
 NanetModel::NanetModel(const std::string& library) : path_(library) {
-    if (!path_.empty()) path_ = std::filesystem::absolute(path_).string();  // never searched for
+    if (!path_.empty()) path_ = std::filesystem::absolute(path_).string();  // so dlopen() does not search
     if (!std::filesystem::is_regular_file(path_))
         throw ConfigError(field, "must be the card's model as a shared library", library.empty() ? "none" : library,
                           std::string("There is no such file. ") + remedy);
@@ -26,7 +26,7 @@ NanetModel::NanetModel(const std::string& library) : path_(library) {
     try {
         find_all();
     } catch (...) {
-        dlclose(library_);  // no destructor of a half-made object
+        dlclose(library_);  // the destructor of an incomplete object is not called
         throw;
     }
 }

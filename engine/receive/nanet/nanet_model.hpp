@@ -8,7 +8,7 @@
 namespace anello::receive {
 
 /// The network card's model, loaded at run time from the shared library that `anello nanet library` makes: one card in
-/// the state it has when it is switched on. One thread at a time.
+/// its state after power-on. Used by one thread at a time.
 class NanetModel {
   public:
     explicit NanetModel(const std::string& library);  ///< Throws ConfigError.
@@ -16,15 +16,15 @@ class NanetModel {
     NanetModel(const NanetModel&) = delete;
     NanetModel& operator=(const NanetModel&) = delete;
 
-    /// Hot path. One cycle; `out`: the outputs just before the clock rises.
+    /// Hot path. Simulates one cycle; `out` gets the outputs just before the rising edge.
     void step(const anello_nanet_in& in, anello_nanet_out& out) noexcept { step_(card_, &in, &out); }
-    /// Of its stores; sizes are 0 where the model shows none.
+    /// Highest levels of the card's stores; a size is 0 if the model does not show the store.
     anello_nanet_levels highest_levels() const noexcept {
         anello_nanet_levels levels{};
         if (highest_levels_ != nullptr) highest_levels_(card_, &levels);
         return levels;
     }
-    std::string sources() const { return sources_(); }  ///< A digest of what the model was made of.
+    std::string sources() const { return sources_(); }  ///< A digest of the model's sources.
     const std::string& path() const noexcept { return path_; }
 
   private:

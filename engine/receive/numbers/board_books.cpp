@@ -35,7 +35,7 @@ bool BoardBooks::take(const Datagram& datagram, NumberedPacket& packet) noexcept
     return fate == PacketCounter::used;
 }
 
-/// A number that comes again with other bytes is of another packet.
+/// A repeated number with other bytes belongs to another packet.
 PacketCounter BoardBooks::follow(Board& board, std::uint32_t sequence, std::uint32_t content) noexcept {
     switch (board.tracker.accept(sequence, 1)) {
         case Arrival::duplicate:
@@ -59,7 +59,7 @@ bool BoardBooks::reject_stranger(Board& board, SourceAddress source) noexcept {
     return heard == Heard::strangers;
 }
 
-/// What came until now was not the board's.
+/// Takes back everything counted so far, because it did not come from the board.
 void BoardBooks::revoke_source(Board& board) noexcept {
     board.counters.set(PacketCounter::disowned, board.counters[PacketCounter::used]);
     board.tracker = SequenceTracker{};

@@ -14,29 +14,28 @@
 
 namespace anello::receive {
 
-/// Keeps the books of boards that number their packets: which datagrams are to be used, each number once, and what
-/// became of all others. One thread calls all members but those marked.
+/// Accounts for the packets of boards that number them: decides which datagrams are used, each number once, and counts
+/// all others by cause. One thread calls all members except those marked.
 class BoardBooks {
   public:
-    /// sources: by board, or empty: the first that speaks. The page must outlive it.
+    /// sources: one for each board, or empty: the first sender is accepted. The page must outlive it.
     BoardBooks(ParsePacket parse, std::uint32_t n_boards, std::span<const SourceAddress> sources, CounterPage& page);
 
-    // Hot path, both: no allocation, no lock, no log, no throw.
-    /// True: `packet` is to be used.
+    // Hot path, both: no allocation, no lock, no log, no throw. Returns true if `packet` is to be used.
     bool take(const Datagram& datagram, NumberedPacket& packet) noexcept;
-    void begin_batch(Nanoseconds now_ns) noexcept { now_ns_ = now_ns; }  ///< When it was received.
-    /// After each batch, also an empty one: of ReadTimes.
+    void begin_batch(Nanoseconds now_ns) noexcept { now_ns_ = now_ns; }  ///< When the batch was received.
+    /// Called after each batch, even an empty one, with the time of ReadTimes.
     void end_batch(Nanoseconds read_until_ns) noexcept { read_until_ns_ = read_until_ns; }
-    /// The end: what is missing now never came.
+    /// The end: numbers missing now are lost.
     void close() noexcept;
 
     // Any thread.
     std::uint32_t n_boards() const noexcept { return static_cast<std::uint32_t>(boards_.size()); }
     const Counters<PacketCounter>& counters(std::uint32_t board) const noexcept { return boards_[board].counters; }
     Speakers speakers(std::uint32_t board) const noexcept { return boards_[board].source.speakers(); }
-    /// Boards that have come to this number, the one after the last that they sent.
+    /// Number of boards that have sent all numbers below this one.
     std::uint32_t n_boards_at(std::uint64_t sequence) const noexcept;
-    const SequenceLog& log(std::uint32_t board) const noexcept { return boards_[board].log; }  ///< Once closed.
+    const SequenceLog& log(std::uint32_t board) const noexcept { return boards_[board].log; }  ///< Valid after close().
 
   private:
     struct Board {
@@ -57,7 +56,7 @@ class BoardBooks {
     const ParsePacket parse_;
     Nanoseconds now_ns_ = 0, read_until_ns_ = 0;  ///< monotonic
     Counters<wire::Verdict> verdicts_;
-    std::deque<Board> boards_;  // a deque: they cannot be moved
+    std::deque<Board> boards_;  // a deque, because boards cannot be moved
 };
 
 }  // namespace anello::receive

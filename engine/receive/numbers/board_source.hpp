@@ -5,19 +5,20 @@
 
 namespace anello::receive {
 
-/// Who may speak for a board (source_binding.hpp), where each of its datagrams is heard by itself. One thread writes.
+/// The accepted source of a board (source_binding.hpp), for formats whose datagrams are used one by one. One thread
+/// writes.
 class BoardSource {
   public:
     enum class Heard : std::uint8_t {
-        its,         ///< as expected
-        moved,       ///< its, from another address than before
-        taken_over,  ///< the same, and what came from the former address was not the board's
+        its,         ///< from the accepted source
+        moved,       ///< from the accepted source, now at another address
+        taken_over,  ///< from the new source, and the data of the former one was not the board's
         strangers,
     };
 
     void expect(SourceAddress expected) noexcept { watch_.expect(expected); }
-    /// Of a right datagram in the board's name, received now; read_until_ns: of ReadTimes, before that. Hot path: no
-    /// allocation, no lock, no log, no throw.
+    /// Judges a valid datagram that names this board, received now; read_until_ns of ReadTimes is from before the read.
+    /// Hot path: no allocation, no lock, no log, no throw.
     Heard hear(SourceAddress source, Nanoseconds now_ns, Nanoseconds read_until_ns) noexcept {
         Heard heard = Heard::its;
         if (!binding_.is_bound_to(source)) [[unlikely]] {

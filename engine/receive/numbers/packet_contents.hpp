@@ -11,15 +11,14 @@
 
 namespace anello::receive {
 
-/// The checksums of the packets of the last numbers: a number that comes again brings the same, or is of another
-/// packet, as those of a board that counts from zero again are. Hot path, all of it.
+/// Checksums of the packets of the last numbers. A repeated number must have the same content; otherwise it belongs to
+/// another packet, as from a board that counts from zero again. All of it is hot path.
 class PacketContents {
   public:
-    /// PERF NOTE: 55 ns for 1472 bytes (wire_bench checksum_1472_bytes), where the system takes some 800 to receive
-    /// them.
+    /// PERF NOTE: 55 ns for 1472 bytes (wire_bench checksum_1472_bytes); the system takes some 800 ns to receive them.
     static std::uint32_t of(std::span<const std::byte> bytes) noexcept { return wire::crc32c(bytes); }
     void note(std::uint32_t sequence, std::uint32_t content) noexcept { contents_[place_of(sequence)] = content; }
-    /// Of a number that the tracker has seen within its window.
+    /// For a number that the tracker has seen within its window.
     bool are_same(std::uint32_t sequence, std::uint32_t content) const noexcept {
         return contents_[place_of(sequence)] == content;
     }

@@ -3,8 +3,8 @@
 
 #include "core/counters/counters.hpp"
 
-/// Of one board that numbers its packets: block "receive.board<b>"; the verdicts on all datagrams are
-/// "receive.verdict".
+/// For one board that numbers its packets: block "receive.board<b>". Block "receive.verdict" has the verdicts of all
+/// datagrams.
 ///   verdict ok = packets of all boards
 ///   packets = used + duplicates + conflicting + strays + strangers
 namespace anello::receive {
@@ -27,13 +27,13 @@ namespace anello {
 
 template <>
 inline constexpr std::array<CounterLabel, 8> counter_labels<receive::PacketCounter>{{
-    {"packets", "well-formed packets in the name of this board", Place::datagrams},
+    {"packets", "valid packets of this board", Place::datagrams},
     {"used", "packets handed on", Place::datagrams},
-    {"duplicates", "packets that came again, with the same bytes", Place::datagrams},
-    {"conflicting", "packets of a number that had been used, with other bytes", Place::datagrams},
-    {"strays", "packets far from the board's number, which no second one confirmed", Place::datagrams},
-    {"strangers", "packets in the name of this board from another address", Place::datagrams},
-    {"disowned", "packets used of an address that turned out not to be the board's", Place::datagrams},
+    {"duplicates", "repeated packets with the same bytes", Place::datagrams},
+    {"conflicting", "packets with a number already used, and other bytes", Place::datagrams},
+    {"strays", "packets with a number far off that no second packet has confirmed", Place::datagrams},
+    {"strangers", "packets of this board from another address", Place::datagrams},
+    {"disowned", "packets used from an address that turned out not to be the board's", Place::datagrams},
     {"source_changes", "times that another address became this board's", Place::informative},
 }};
 

@@ -7,13 +7,13 @@
 
 namespace anello::receive {
 
-/// What a SequenceTracker records for the ledger: per epoch the numbers that it expected, and those of them that never
-/// arrived. Read it when the tracker has been closed and its thread has ended.
+/// The numbers of each epoch that a SequenceTracker expected, and those that never arrived, for the ledger. Read it
+/// after the tracker was closed and its thread has ended.
 struct SequenceLog {
     explicit SequenceLog(std::size_t max_ranges, std::size_t max_epochs = 4096)
         : expected(max_epochs), missing(max_ranges) {}
 
-    /// What was reported until now was another's.
+    /// Everything reported so far belonged to another source.
     void clear() noexcept {
         expected.clear();
         missing.clear();

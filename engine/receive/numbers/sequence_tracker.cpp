@@ -28,7 +28,7 @@ Arrival SequenceTracker::accept_near(std::int32_t distance, std::uint32_t step) 
     if (number < origin) return Arrival::stray;  // before the first number that a source can have sent
     const std::uint32_t n_new = mark(number, std::min(step, static_cast<std::uint32_t>(-distance)));
     if (n_new == 0) return Arrival::duplicate;
-    if (number < base_) {  // earlier than the packet that this receiver joined with
+    if (number < base_) {  // before the packet with which this receiver joined
         before_joining_ -= std::min(before_joining_, base_ - number);
         base_ = number;
     }
@@ -70,7 +70,7 @@ void SequenceTracker::restart() noexcept {
     start_at(0);
 }
 
-/// A source counts from 0; a first number within the window means that those before it were lost.
+/// A source counts from 0. If the first number is within the window, the numbers before it are lost.
 void SequenceTracker::start_at(std::uint32_t sequence) noexcept {
     started_ = true;
     base_ = next_ = origin + (sequence < window ? 0 : sequence);
@@ -94,7 +94,7 @@ void SequenceTracker::close_epoch() noexcept {
     has_announced_far_ = false;
 }
 
-/// Numbers next_ .. number - 1 enter the window, unseen; they take the places of those that leave it.
+/// Adds the numbers next_ .. number - 1 to the window as missing; they replace the oldest numbers.
 void SequenceTracker::advance_to(std::uint64_t number) noexcept {
     if (number - next_ >= window) {
         log_missing_of_window();
@@ -125,7 +125,7 @@ void SequenceTracker::log_missing_of_window() noexcept {
         if (!seen(i)) log_missing(i, i + 1);
 }
 
-/// Numbers that are finally lost: they leave the window, or their epoch ends.
+/// Logs numbers that are finally lost, because they leave the window or their epoch ends.
 void SequenceTracker::log_missing(std::uint64_t begin, std::uint64_t end) noexcept {
     if (log_ != nullptr && begin < end) log_->missing.add(epoch_, begin - origin, end - origin);
 }

@@ -8,53 +8,53 @@
 
 namespace anello::receive {
 
-/// What the sequence number of a valid packet means.
+/// The meaning of a valid packet's sequence number.
 enum class Arrival : std::uint8_t {
-    in_order,   ///< the next one, or beyond a gap
+    in_order,   ///< the next number, or one after a gap
     late,       ///< fills a gap: accepted, out of order
-    duplicate,  ///< was here before
-    stray,      ///< far from the current sequence, and not yet confirmed: must not be used
-    restarted,  ///< the source began anew; this packet is accepted
+    duplicate,  ///< arrived before
+    stray,      ///< far from the current sequence, not yet confirmed: must not be used
+    restarted,  ///< the source has restarted; this packet is accepted
 };
 
-/// Follows the 32-bit sequence of one source. A bitmap remembers the last `window` numbers, so that each is accepted
-/// once; numbers passed over that never arrive are lost. Steps beyond the window, forward or back, could be a damaged
-/// number: the first is a stray, and a second one that continues it moves the sequence there. Lower than before then
-/// means that the source restarted, higher that a long stretch was lost.
-/// Numbers do not show a restart within the first `window` of them: PacketContents does.
+/// Tracks the 32-bit sequence of one source. A bitmap holds the last `window` numbers, so that each is accepted once;
+/// numbers passed over that never arrive are lost. A step beyond the window, forward or back, may be a damaged number:
+/// the first such packet is a stray, and a second one that continues it moves the sequence there. A lower number then
+/// means that the source restarted, a higher one that many packets were lost. Numbers do not show a restart within the
+/// first `window` of them; PacketContents does.
 class SequenceTracker {
   public:
     static constexpr std::uint32_t window = 16384;
 
-    /// Hot path. A packet that takes the numbers sequence .. sequence + step - 1.
+    /// Hot path. Accepts a packet with the numbers sequence .. sequence + step - 1.
     Arrival accept(std::uint32_t sequence, std::uint32_t step) noexcept;
-    /// Before anything was accepted: the source is on its way, and numbers before this one are not lost.
+    /// Call it before accept(): the source is already running, and earlier numbers are not lost.
     void join(std::uint32_t sequence) noexcept;
-    /// What accept() would return, without changing anything.
+    /// Returns what accept() would return, without changing anything.
     Arrival preview(std::uint32_t sequence) const noexcept;
-    /// The source says which number comes next: what is missing before it is lost, unless it still comes. A step beyond
-    /// the window counts when it is said twice.
+    /// The source announces its next number: missing numbers before it are lost, unless they still arrive. A step
+    /// beyond the window counts only when it is announced twice.
     void announce_next(std::uint32_t sequence) noexcept;
     /// The source restarts at 0.
     void restart() noexcept;
 
-    /// Lost numbers are also recorded one by one. `log` must outlive the tracker.
+    /// Also records each lost number. `log` must outlive the tracker.
     void write_to(SequenceLog& log) noexcept { log_ = &log; }
-    /// The end: what is missing now will not come any more. May be called again; nothing may be accepted after it.
+    /// The end: missing numbers are lost. It may be called again; accept() must not be called after it.
     void close_log() noexcept;
 
     std::uint64_t n_distinct() const noexcept { return closed_distinct_ + distinct_; }
-    /// Numbers passed over and not seen until now.
+    /// Numbers passed over that have not arrived.
     std::uint64_t n_lost() const noexcept { return closed_lost_ + (next_ - base_ - distinct_); }
-    /// Since it began anew, nothing before next() is missing.
+    /// True if no number before next() is missing since the last restart.
     bool is_whole() const noexcept { return next_ - base_ == distinct_; }
-    /// Numbers before the first one seen, when that was beyond the window: the receiver came late.
+    /// Numbers before the first one received, if that was beyond the window: the receiver joined late.
     std::uint64_t n_before_joining() const noexcept { return before_joining_; }
     bool started() const noexcept { return started_; }
     std::uint32_t next() const noexcept { return static_cast<std::uint32_t>(next_); }
 
   private:
-    static constexpr std::uint64_t origin = std::uint64_t{1} << 32;  // numbers before it exist: no underflow
+    static constexpr std::uint64_t origin = std::uint64_t{1} << 32;  // above 0: earlier numbers exist
     static constexpr std::uint32_t confirm_within = 1024;
 
     bool seen(std::uint64_t number) const noexcept { return ((bits_[word_of(number)] >> (number & 63)) & 1) != 0; }
@@ -75,7 +75,7 @@ class SequenceTracker {
         return distance < static_cast<std::int32_t>(window) && distance >= -static_cast<std::int32_t>(window);
     }
 
-    std::array<std::uint64_t, window / 64> bits_{};  ///< of the numbers next_ - window .. next_ - 1
+    std::array<std::uint64_t, window / 64> bits_{};  ///< bit of each number from next_ - window to next_ - 1
     std::uint64_t base_ = origin, next_ = origin;    ///< this epoch expects base_ .. next_ - 1
     std::uint64_t distinct_ = 0, closed_distinct_ = 0, closed_lost_ = 0, before_joining_ = 0;
     SequenceLog* log_ = nullptr;

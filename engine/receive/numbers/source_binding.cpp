@@ -12,14 +12,14 @@ SourceWatch::Judgement SourceWatch::judge(SourceBinding& binding, SourceAddress 
                                           Nanoseconds heard_ago_ns) noexcept {
     if (!may_speak(binding, source, heard_ago_ns)) return Judgement::stranger;
     const SourceAddress bound = binding.source();
-    if (bound == SourceAddress{} && !is_right) return Judgement::used;  // it binds nobody, and is malformed
+    if (bound == SourceAddress{} && !is_right) return Judgement::used;  // a malformed datagram binds no source
     const bool is_free = bound == SourceAddress{} || is_back(binding, source, heard_ago_ns);
     const bool was_heard = !is_free && binding.n_heard_ > 0;
     if (is_right && (is_free || wins_trial(binding.n_heard_, source))) {
-        binding.bind(source, is_free ? 0 : n_challenges_ - 1);  // the current datagram is counted when it is used
+        binding.bind(source, is_free ? 0 : n_challenges_ - 1);  // note_accepted() counts the current datagram
         n_challenges_ = 0;
         note_bound(source);
-        if (was_heard) disowned_.store(bound.value(), std::memory_order_relaxed);  // alone says all
+        if (was_heard) disowned_.store(bound.value(), std::memory_order_relaxed);  // no other data depends on it
         return was_heard ? Judgement::taken_over : Judgement::used;
     }
     note_stranger(source);
@@ -35,14 +35,14 @@ bool SourceWatch::may_speak(const SourceBinding& binding, SourceAddress source, 
 
 void SourceWatch::note_stranger(SourceAddress source) noexcept {
     n_of_stranger_ = source == stranger() ? n_of_stranger_ + 1 : 1;
-    stranger_.store(source.value(), std::memory_order_relaxed);  // alone says all
+    stranger_.store(source.value(), std::memory_order_relaxed);  // no other data depends on it
 }
 
-/// What it sent before was counted as a stranger's, and it is none.
+/// The new source's earlier datagrams were counted as a stranger's by mistake.
 void SourceWatch::note_bound(SourceAddress source) noexcept {
     if (!(source == stranger())) return;
     n_mistaken_ = std::exchange(n_of_stranger_, 0);
-    stranger_.store(0, std::memory_order_relaxed);  // alone says all
+    stranger_.store(0, std::memory_order_relaxed);  // no other data depends on it
 }
 
 bool SourceWatch::is_back(const SourceBinding& binding, SourceAddress source, Nanoseconds heard_ago_ns) noexcept {
@@ -54,7 +54,7 @@ bool SourceWatch::is_expected(SourceAddress source) const noexcept {
            (expected_.port() == 0 || expected_.port() == source.port());
 }
 
-/// Of several challengers, the one that sends most remains (Boyer and Moore's majority vote).
+/// Among several challengers, the one that sends most wins (Boyer and Moore's majority vote).
 bool SourceWatch::wins_trial(std::uint32_t n_heard, SourceAddress source) noexcept {
     if (n_challenges_ == 0) challenger_ = source;
     if (!(challenger_ == source)) {
@@ -67,10 +67,10 @@ bool SourceWatch::wins_trial(std::uint32_t n_heard, SourceAddress source) noexce
 void SpeakerNotices::look(std::uint32_t board, std::uint64_t n_strangers, const Speakers& speakers, Notices& notices) {
     const auto& [bound, stranger, disowned] = speakers;
     if (!(disowned == disowned_))
-        notices.push_back(fmt::format(
-            "board {}: {} has sent more than {}, which spoke first: it is the board now, and what {} sent does not "
-            "count; name the right one in receive.sources, so that nobody can speak first",
-            board, to_text(bound), to_text(disowned), to_text(disowned)));
+        notices.push_back(
+            fmt::format("board {}: {} has sent more than {}, which sent first: it is the board now, and the data of {} "
+                        "does not count; name the right address in receive.sources, so that no other can send first",
+                        board, to_text(bound), to_text(disowned), to_text(disowned)));
     disowned_ = disowned;
     if (stranger == SourceAddress{} || stranger == bound || !strangers_.is_due(n_strangers)) return;
     if (bound == SourceAddress{})

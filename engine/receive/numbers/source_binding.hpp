@@ -10,16 +10,16 @@
 #include "core/notice.hpp"
 #include "receive/datagrams/source_address.hpp"
 
-/// Which source may speak for a board: docs/decisions/0012-who-speaks-for-a-board.md has the rules and the reasons.
+/// Decides which source may send for a board. docs/decisions/0012-who-speaks-for-a-board.md has rules and reasons.
 ///
-/// A board is bound to the first address that sent a valid datagram of it. Datagrams in its name from elsewhere
-/// are a stranger's: counted, never used. The binding changes in two cases only:
-///   - on trial, until a number of valid datagrams came from there: another address that sent more takes it over;
-///   - the same host comes back from another port, after nothing came from the old one for a while.
-/// What the configuration names (host, or host and port) is not up for either.
+/// A board is bound to the first address that sends a valid datagram of it. Datagrams of this board from other
+/// addresses are strangers' datagrams: counted, never used. The binding changes in two cases only: on trial, until a
+/// number of valid datagrams came from the bound address, another address that sends more takes over; or the same host
+/// sends from another port after the old one was silent for a while. Hosts and ports named in the configuration never
+/// change.
 namespace anello::receive {
 
-/// The part that every datagram touches. One thread writes.
+/// The part used for every datagram. One thread writes.
 class SourceBinding {
   public:
     static constexpr std::uint32_t trial_datagrams = 1000;
@@ -32,51 +32,50 @@ class SourceBinding {
 
   private:
     friend class SourceWatch;
-    std::uint64_t value() const noexcept { return bound_.load(std::memory_order_relaxed); }  // alone says all
+    std::uint64_t value() const noexcept { return bound_.load(std::memory_order_relaxed); }  // independent of others
     void bind(SourceAddress source, std::uint32_t n_heard) noexcept {
         bound_.store(source.value(), std::memory_order_relaxed);
         n_heard_ = n_heard;
     }
 
     std::atomic<std::uint64_t> bound_{0};
-    std::uint32_t n_heard_ = 0;  ///< right datagrams from there, while on trial
+    std::uint32_t n_heard_ = 0;  ///< valid datagrams from the source during its trial
 };
 
-/// The rest: looked at only for a datagram from elsewhere.
+/// The rest, used only for datagrams from other addresses.
 class SourceWatch {
   public:
-    /// How long a board must have sent nothing before its host may speak for it from another port: longer than a pause
-    /// between bursts of data, shorter than a reboot.
+    /// How long a board must be silent before its host may send for it from another port: longer than a pause between
+    /// bursts of data, shorter than a reboot.
     static constexpr Nanoseconds silence_ns = 1'000'000'000;
 
     enum class Judgement : std::uint8_t {
-        used,        ///< it is the board's now: the first one, or come back from another port
-        taken_over,  ///< the same, and what came from the former address was not the board's
+        used,  ///< the datagram is used, and its source is bound: the first one, or the same host with another port
+        taken_over,  ///< the same, and the data of the former address was not the board's
         stranger,
     };
 
     void expect(SourceAddress expected) noexcept { expected_ = expected; }
 
-    /// Hot path, both, of a datagram that is not from where the board is bound to. heard_ago_ns: time since the board's
-    /// own last one, in which its datagrams were read.
-    /// False: a stranger's, whatever it says.
+    /// Hot path, both, for a datagram from an address that is not bound. heard_ago_ns is the time in which the board's
+    /// datagrams were read since its own last one. Returns false for a stranger's datagram, whatever its content.
     bool may_speak(const SourceBinding& binding, SourceAddress source, Nanoseconds heard_ago_ns) noexcept;
-    /// is_right: all of it parsed.
+    /// is_right: the whole datagram is valid.
     Judgement judge(SourceBinding& binding, SourceAddress source, bool is_right, Nanoseconds heard_ago_ns) noexcept;
-    /// The board has ended its run: the next source that speaks for it is on trial again. Hot path.
+    /// The board has ended its run: its next source is on trial again. Hot path.
     static void begin_trial(SourceBinding& binding) noexcept { binding.n_heard_ = 0; }
 
-    /// After a change of source: how many datagrams of the new source had been counted as a stranger's. Returned
+    /// After a change of source: number of datagrams of the new source that were counted as a stranger's. Returned
     /// once.
     std::uint64_t take_mistaken() noexcept { return std::exchange(n_mistaken_, 0); }
 
-    /// Any thread: where the last stranger's datagram came from.
+    /// Any thread: the address of the last stranger's datagram.
     SourceAddress stranger() const noexcept {
-        return SourceAddress::of_value(stranger_.load(std::memory_order_relaxed));  // alone says all
+        return SourceAddress::of_value(stranger_.load(std::memory_order_relaxed));  // no other data depends on it
     }
-    /// Any thread: which address the board was taken over from last.
+    /// Any thread: the former address at the last takeover.
     SourceAddress disowned() const noexcept {
-        return SourceAddress::of_value(disowned_.load(std::memory_order_relaxed));  // alone says all
+        return SourceAddress::of_value(disowned_.load(std::memory_order_relaxed));  // no other data depends on it
     }
 
   private:
@@ -89,11 +88,11 @@ class SourceWatch {
     SourceAddress expected_, challenger_;
     std::uint32_t n_challenges_ = 0;
     std::atomic<std::uint64_t> stranger_{0}, disowned_{0};
-    std::uint64_t n_of_stranger_ = 0;  ///< one after the other
+    std::uint64_t n_of_stranger_ = 0;  ///< consecutive
     std::uint64_t n_mistaken_ = 0;
 };
 
-/// Tells the operator of a count that should be 0: when it is not, and again when it is ten times as high.
+/// Reports a count that should be 0: at 1, 10, 100, ...
 class ThrottledNotice {
   public:
     bool is_due(std::uint64_t n) noexcept {
@@ -106,7 +105,7 @@ class ThrottledNotice {
     std::uint64_t next_ = 1;
 };
 
-/// Who has spoken for a board.
+/// The source of a board, and other senders.
 struct Speakers {
     SourceAddress bound, stranger, disowned;
 
@@ -115,7 +114,7 @@ struct Speakers {
     }
 };
 
-/// Tells the operator who else speaks for a board, and who did before it.
+/// Reports to the operator other senders for a board, and former sources.
 class SpeakerNotices {
   public:
     void look(std::uint32_t board, std::uint64_t n_strangers, const Speakers& speakers, Notices& notices);

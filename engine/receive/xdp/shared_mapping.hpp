@@ -7,11 +7,11 @@
 
 namespace anello::receive {
 
-/// Memory that the kernel shares with this process; it unmaps itself.
+/// Memory that the kernel shares with this process; the destructor unmaps it.
 class SharedMapping {
   public:
     SharedMapping() noexcept = default;
-    /// Of `descriptor`, from `offset`. Check with mapped(); errno says why not.
+    /// Maps `descriptor` from `offset`. Check mapped(); errno has the reason of a failure.
     SharedMapping(int descriptor, std::uint64_t offset, std::size_t n_bytes) noexcept;
     ~SharedMapping();
     SharedMapping(SharedMapping&& other) noexcept

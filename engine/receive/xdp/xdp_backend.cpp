@@ -35,12 +35,13 @@ std::uint32_t slots_that_fit(const XdpBackendConfig& config, std::uint32_t n_que
     return static_cast<std::uint32_t>(std::clamp<std::size_t>(fit, slots_at_least, config.slots_per_queue));
 }
 
-/// The generic mode shows super-packets as if they were frames, without saying so, and a loopback is full of them.
+/// Refuses a loopback, because the generic mode shows super-packets as frames without marking them, and a loopback is
+/// full of them.
 NetworkInterface find_network(const std::string& name) {
     NetworkInterface found = find_interface(name);
     if (found.is_loopback)
         throw ConfigError("receive.interface", "must not be the loopback for AF_XDP", name,
-                          "Name the interface that the data come in by, or set receive.backend = \"socket\".");
+                          "Name the interface of the data, or set receive.backend = \"socket\".");
     return found;
 }
 
@@ -67,12 +68,12 @@ XdpBackend::XdpBackend(const XdpBackendConfig& config)
     validate(config);
     guards_.reserve(config.ports.size());
     for (const std::uint16_t wanted_port : config.ports) {
-        // Generic mode could not take super-packets apart.
+        // no GRO, since generic mode cannot split super-packets
         guards_.emplace_back(config.address, wanted_port, false, config.group);
         stream_of_port_[guards_.back().port()] = static_cast<std::int32_t>(guards_.size() - 1);
     }
     streams_.resize(guards_.size());
-    dropped_told_.resize(guards_.size());
+    dropped_reported_.resize(guards_.size());
     joined_ = std::make_unique<std::byte[]>(joined_bytes_at_most);
     open_best();
     epoll_ = make_epoll();
@@ -81,7 +82,7 @@ XdpBackend::XdpBackend(const XdpBackendConfig& config)
     lent_.reserve(slots_.size());
 }
 
-/// Zero copy, native, generic; each with frames in pieces where the interface's are longer than a slot.
+/// Tries zero copy, native and generic mode, with frames in pieces if the interface's are longer than a slot.
 void XdpBackend::open_best() {
     const bool long_frames = needs_pieces(interface_);
     for (auto mode = config_.best_mode;;) {
@@ -98,12 +99,13 @@ void XdpBackend::open_best() {
     }
 }
 
-/// Sockets first, program last: from its first frame on, the program finds them. Until then the stack has the ports.
+/// Opens the sockets first and the program last, so that its first frame finds them. Until then the stack has the
+/// ports.
 void XdpBackend::open(XdpMode mode, bool pieces) {
     mode_ = mode;
     pieces_ = pieces;
     in_addr destination{};
-    inet_pton(AF_INET, config_.address.c_str(), &destination);  // checked by the guards
+    inet_pton(AF_INET, config_.address.c_str(), &destination);  // the guards have checked it
     program_ = std::make_unique<XdpProgram>(destination.s_addr, interface_.n_receive_queues, pieces);
     for (const PortGuard& guard : guards_) program_->add_port(guard.port());
     while (true) try {
@@ -192,12 +194,12 @@ std::size_t XdpBackend::take_from(std::uint32_t queue, std::span<Datagram> batch
         n_taken += n_pieces;
     }
     if (n_taken > 0) socket.take(n_taken);
-    n_empty_ += n_lent < batch.size() ? 1 : 0;  // a frame that is not there as a whole has not come yet
+    n_empty_ += n_lent < batch.size() ? 1 : 0;  // a frame that is not complete counts as not yet arrived
     return n_lent;
 }
 
-/// Notes where the pieces of the next frame are, `first_slot_` the first of them. Returns how many, 0 when the end is
-/// not there yet.
+/// Records the pieces of the next frame, the first of which is `first_slot_`. Returns their number, or 0 if the frame's
+/// end has not arrived.
 std::uint32_t XdpBackend::remember(std::uint32_t queue, std::uint32_t position, std::uint32_t n_ready) noexcept {
     std::uint32_t n_pieces = 0, n_frame_bytes = 0, last = none;
     for (bool continues = true; continues; ++n_pieces) {
@@ -220,7 +222,7 @@ std::uint32_t XdpBackend::remember(std::uint32_t queue, std::uint32_t position, 
     return n_pieces;
 }
 
-/// True when it was lent; otherwise it waits, or it was nothing.
+/// True if it was lent; otherwise it waits, or was not usable.
 bool XdpBackend::take_frame(std::uint32_t first_slot, Datagram& datagram) noexcept {
     const std::int32_t index = stream_of(first_slot);
     if (index < 0) {
@@ -237,7 +239,7 @@ bool XdpBackend::take_frame(std::uint32_t first_slot, Datagram& datagram) noexce
     return false;
 }
 
-/// By the frame's beginning; -1 for none of ours. Of a frame in one piece it notes the payload.
+/// The stream according to the frame's start; -1 for none of ours. Records the payload of a frame in one piece.
 std::int32_t XdpBackend::stream_of(std::uint32_t first_slot) noexcept {
     Slot& first = slots_[first_slot];
     UdpFrame frame{};
@@ -288,12 +290,12 @@ std::span<const std::byte> XdpBackend::put_together(std::uint32_t first_slot) no
     return {begin, slots_[first_slot].n_frame_bytes};
 }
 
-/// To be given back at the next call.
+/// The slots are given back at the next call.
 void XdpBackend::done_with(std::uint32_t first_slot) noexcept {
     for (std::uint32_t slot = first_slot; slot != none; slot = slots_[slot].next_piece) lent_.push_back(slot);
 }
 
-/// First what was lost, then what was handed on: what comes between the two looks counts as on its way.
+/// Reads losses before handed-on datagrams: those that arrive in between count as still on their way.
 std::uint64_t XdpBackend::kernel_dropped(std::uint16_t stream) const noexcept {
     std::uint64_t lost = n_malformed_, missing_all = 0, missing_here = 0;
     for (const auto& socket : sockets_) lost += socket->n_dropped();
@@ -304,8 +306,8 @@ std::uint64_t XdpBackend::kernel_dropped(std::uint16_t stream) const noexcept {
     }
     const std::uint64_t on_their_way = missing_all > lost ? missing_all - lost : 0;
     if (missing_here > on_their_way)
-        dropped_told_[stream] = std::max(dropped_told_[stream], missing_here - on_their_way);
-    return dropped_told_[stream] + guards_[stream].n_refused();
+        dropped_reported_[stream] = std::max(dropped_reported_[stream], missing_here - on_their_way);
+    return dropped_reported_[stream] + guards_[stream].n_refused();
 }
 
 std::string XdpBackend::busy_poll_words() const {

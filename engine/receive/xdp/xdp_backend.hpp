@@ -22,7 +22,7 @@ namespace anello::receive {
 enum class XdpMode : std::uint8_t {
     zero_copy,  ///< the interface writes to our memory
     native,     ///< the driver copies, before the kernel's stack
-    generic,    ///< the kernel's stack copies: any interface
+    generic,    ///< the kernel's stack copies; works with any interface
 };
 
 const char* name_of(XdpMode mode) noexcept;
@@ -31,26 +31,26 @@ struct XdpBackendConfig {
     std::string interface;
     std::string address = "0.0.0.0";  ///< datagrams to this address only; 0.0.0.0: to any
     GroupConfig group = {};
-    std::vector<std::uint16_t> ports;        ///< one stream each; 0 lets the system choose
-    XdpMode best_mode = XdpMode::zero_copy;  ///< what does not work is followed by the next
-    std::size_t slots_per_queue = 32768;     ///< a power of 2, of 4096 bytes; halved until the system grants them
-    std::size_t memory_bytes = std::size_t{1} << 30;  ///< of all queues; fewer slots where it would be more
-    std::uint32_t busy_poll_us = 0;  ///< whoever looks for datagrams asks the queues itself, so long; 0: never
+    std::vector<std::uint16_t> ports;        ///< one for each stream; 0: the system chooses
+    XdpMode best_mode = XdpMode::zero_copy;  ///< if a mode does not work, the next one is tried
+    std::size_t slots_per_queue = 32768;     ///< a power of 2, of 4096 bytes each; halved until the system grants them
+    std::size_t memory_bytes = std::size_t{1} << 30;  ///< limit for all queues together; reduces the slots
+    std::uint32_t busy_poll_us = 0;  ///< calls that look for datagrams poll the queues for this time; 0: never
 };
 
-/// AF_XDP: an XDP program on the interface hands the datagrams of our ports on, from every receive queue, before the
+/// AF_XDP: an XDP program on the interface redirects the datagrams of our ports, from every receive queue, before the
 /// kernel's stack sees them. They are lent from where the interface or the kernel put them; only frames longer than a
-/// slot are copied together. Frames that are not ours, and fragments of IP packets, go to the stack as usual, where the
-/// ports are guarded. The stack's checks do not happen: the UDP checksum is not verified. No receive stamps.
+/// slot are copied. All other frames, and fragments of IP packets, go to the stack as usual, where the ports are
+/// guarded. The stack's checks are bypassed: the UDP checksum is not verified. There are no receive stamps.
 ///
-/// kernel_dropped is by port: what the program passed on, less what was lent, less what may still be in flight, so it
-/// is never too high, and exact as soon as nothing is in flight; plus what reached the stack. Datagrams that the
-/// interface dropped for lack of slots in zero-copy mode never reached the program: the interface counts them.
+/// kernel_dropped of a port: what the program redirected, minus what was lent, minus what may still be in flight, plus
+/// what reached the stack. So it is never too high, and exact if nothing is in flight. Datagrams that the interface
+/// dropped for lack of slots in zero-copy mode never reached the program: the interface counts them.
 class XdpBackend final : public Backend {
   public:
     explicit XdpBackend(const XdpBackendConfig& config);  ///< Throws ConfigError, SystemError.
 
-    /// Throws what would hinder it, without an effect on the interface's other traffic.
+    /// Throws if the backend cannot work, without affecting the interface's other traffic.
     static void try_without_attaching(const std::string& interface);
 
     std::size_t n_streams() const noexcept override { return guards_.size(); }
@@ -66,22 +66,22 @@ class XdpBackend final : public Backend {
     std::uint16_t port(std::uint16_t stream) const noexcept override { return guards_[stream].port(); }
     XdpMode mode() const noexcept { return mode_; }
     bool takes_pieces() const noexcept { return pieces_; }
-    /// Frames handed on that were no whole datagram after all (lengths that contradict each other).
+    /// Redirected frames without a complete datagram (contradicting lengths).
     std::uint64_t n_malformed() const noexcept { return n_malformed_; }
 
   private:
     static constexpr std::uint32_t none = UINT32_MAX;
 
-    /// A slot with the piece of a frame in it. Its number counts on from queue to queue.
+    /// A slot with a piece of a frame. Slot numbers continue from queue to queue.
     struct Slot {
         const std::byte* begin;
         std::uint32_t n_bytes, n_frame_bytes;
         std::uint32_t next_piece, next_frame;
-        std::span<const std::byte> payload;  ///< when the frame is in one piece
-        SourceAddress source;                ///< likewise
+        std::span<const std::byte> payload;  ///< if the frame is in one piece
+        SourceAddress source;                ///< if the frame is in one piece
     };
     struct Stream {
-        std::uint32_t first_waiting = none, last_waiting = none;  ///< frames that were not wanted when they came
+        std::uint32_t first_waiting = none, last_waiting = none;  ///< frames that were not wanted on arrival
         std::uint64_t n_lent = 0;
         bool wanted = true;
     };
@@ -111,8 +111,8 @@ class XdpBackend final : public Backend {
     std::vector<std::int32_t> stream_of_port_;
     std::vector<Stream> streams_;
     std::uint32_t slots_per_queue_;
-    std::unique_ptr<memory::PersistentBuffers> memory_;  ///< a buffer per slot, queue after queue
-    std::vector<std::unique_ptr<XdpSocket>> sockets_;    ///< by queue
+    std::unique_ptr<memory::PersistentBuffers> memory_;  ///< one buffer per slot, queue after queue
+    std::vector<std::unique_ptr<XdpSocket>> sockets_;    ///< one for each queue
     std::unique_ptr<XdpProgram> program_;
     Descriptor epoll_;
     std::string why_not_better_;
@@ -124,10 +124,10 @@ class XdpBackend final : public Backend {
     std::unique_ptr<std::byte[]> joined_;  ///< lent frames that came in pieces
     std::size_t joined_bytes_ = 0;
     std::uint32_t first_queue_ = 0;
-    std::size_t n_empty_ = 0;          ///< queues of which the last call found the end
-    std::uint32_t first_slot_ = none;  ///< of the frame that is being taken
+    std::size_t n_empty_ = 0;          ///< queues that the last call read to the end
+    std::uint32_t first_slot_ = none;  ///< of the current frame
     std::uint64_t n_malformed_ = 0;
-    mutable std::vector<std::uint64_t> dropped_told_;  ///< by stream: a count never shrinks
+    mutable std::vector<std::uint64_t> dropped_reported_;  ///< of each stream; a count never decreases
 };
 
 }  // namespace anello::receive

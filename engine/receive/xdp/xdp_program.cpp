@@ -48,7 +48,7 @@ Descriptor make_map(std::uint32_t type, std::uint32_t value_bytes, std::uint32_t
     return checked(call_bpf(BPF_MAP_CREATE, attributes), "cannot make a BPF map");
 }
 
-// The program is put together here, instruction by instruction, so that building Anello needs no compiler for BPF.
+// The program is assembled here from single instructions, so that building Anello needs no BPF compiler.
 enum Register : std::uint8_t { r0, r1, r2, r3, r4, r5, r6, r7, r8, r9, stack };
 enum class Label : std::uint8_t { pass, leave, ip, first_tag, second_tag, count };
 
@@ -84,7 +84,7 @@ class Assembler {
         jumps_.emplace_back(code_.size(), to);
         put(BPF_JMP | BPF_JEQ | BPF_K, pointer, 0, 0, 0);
     }
-    /// To `pass` when there are fewer than n_bytes from `at` to the end (r3); uses r4.
+    /// Jumps to `pass` if fewer than n_bytes are left from `at` to the end (r3); uses r4.
     void need(Register at, std::int32_t n_bytes) {
         copy(r4, at);
         reckon(BPF_ADD, r4, n_bytes);
@@ -106,7 +106,8 @@ class Assembler {
     std::array<std::size_t, static_cast<std::size_t>(Label::count)> places_{};
 };
 
-/// r7 is at an Ethernet type: to `ip` when it is IPv4, on to the next type behind a VLAN tag, otherwise to `pass`.
+/// r7 is at an Ethernet type: jumps to `ip` for IPv4, continues with the next type after a VLAN tag, otherwise jumps to
+/// `pass`.
 void read_type(Assembler& code, Label tag) {
     code.need(r7, 2);
     code.load(BPF_H, r5, r7, 0);
@@ -123,7 +124,7 @@ void read_last_type(Assembler& code) {
     code.jump_if(BPF_JNE, r5, htons(0x0800), Label::pass);
 }
 
-/// r7 is at the IPv4 header; it leaves r7 at the UDP header.
+/// r7 is at the IPv4 header, and afterwards at the UDP header.
 void read_ip(Assembler& code, std::uint32_t destination) {
     code.need(r7, 20);
     code.load(BPF_B, r5, r7, 0);
@@ -145,7 +146,7 @@ void read_ip(Assembler& code, std::uint32_t destination) {
     code.add(r7, r5);
 }
 
-/// r7 is at the UDP header; r8 then points to the port's element of the map.
+/// r7 is at the UDP header; afterwards r8 points to the port's element of the map.
 void find_port(Assembler& code, const Descriptor& ports_map) {
     code.need(r7, 8);
     code.load(BPF_H, r5, r7, 2);
@@ -176,7 +177,7 @@ std::vector<bpf_insn> assemble(std::uint32_t destination, const Descriptor& port
     find_port(code, ports_map);
     code.load_map(r1, sockets_map);
     code.copy(r2, r9);
-    code.set(r3, XDP_PASS);  // where the queue has no socket
+    code.set(r3, XDP_PASS);  // if the queue has no socket
     code.call(BPF_FUNC_redirect_map);
     code.jump_if(BPF_JNE, r0, XDP_REDIRECT, Label::leave);
     code.set(r1, 1);
@@ -199,8 +200,8 @@ Descriptor load(const std::vector<bpf_insn>& code, bool pieces) {
     attributes.license = reinterpret_cast<std::uintptr_t>(licence);
     attributes.prog_flags = pieces ? BPF_F_XDP_HAS_FRAGS : 0;
     std::copy(std::begin(name), std::end(name), attributes.prog_name);
-    // The kernel's check of a program gives up with EAGAIN where the thread has something else to do; libbpf repeats
-    // it as often.
+    // The kernel's check of a program fails with EAGAIN if the thread is interrupted; this repeats it as often as
+    // libbpf.
     int number = -1;
     for (int attempt = 0; attempt < 5 && number < 0; ++attempt) {
         number = call_bpf(BPF_PROG_LOAD, attributes);
@@ -230,7 +231,7 @@ void XdpProgram::add_socket(std::uint32_t queue, int socket) {
         throw SystemError("cannot join an AF_XDP socket to its queue", errno, remedy_for(errno));
 }
 
-/// By a link: the kernel takes the program off when the link's descriptor is closed, however the process ends.
+/// Attaches by a link: the kernel detaches the program when the link's descriptor is closed, however the process ends.
 void XdpProgram::attach(std::uint32_t interface_index, XdpAttachment attachment) {
     bpf_attr attributes{};
     attributes.link_create.prog_fd = static_cast<std::uint32_t>(program_.number());

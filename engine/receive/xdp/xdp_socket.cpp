@@ -15,11 +15,11 @@
 namespace anello::receive {
 namespace {
 
-// Of Linux 6.6, newer than the headers of Debian 12.
+// From Linux 6.6, newer than the headers of Debian 12.
 constexpr std::uint16_t use_pieces = 1 << 4;
 constexpr std::uint32_t piece_continues = 1 << 0;
-constexpr int frames_per_poll = 64;               // as many as a receive() takes
-constexpr std::uint32_t completion_entries = 64;  // for sending, which nobody does here; but the kernel asks for it
+constexpr int frames_per_poll = 64;               // as many as one receive() takes
+constexpr std::uint32_t completion_entries = 64;  // for sending, which is not used, but the kernel requires it
 
 [[noreturn]] void fail_by_xdp(const char* action, int error_number) {
     switch (error_number) {
@@ -81,7 +81,7 @@ XdpSocket::XdpSocket(const XdpSocketConfig& config, std::span<std::byte> memory)
     polls_ = busy_poll_error_ == 0;
 }
 
-/// The kernel frees the queue of a socket that was closed in its own time: "busy" is believed after half a second.
+/// The kernel frees the queue of a closed socket later, so "busy" counts as an error only after half a second.
 void XdpSocket::bind_to(const sockaddr_xdp& where) {
     for (int n_tries = 1; bind(descriptor(), reinterpret_cast<const sockaddr*>(&where), sizeof where) != 0; ++n_tries) {
         if (errno != EBUSY || n_tries == 50) fail_by_xdp("cannot bind an AF_XDP socket", errno);
@@ -129,23 +129,23 @@ void XdpSocket::take(std::uint32_t n_pieces) noexcept {
     store_release(receive_.consumer, n_taken_);
 }
 
-/// The fill ring has an entry per slot, so there is always room.
+/// The fill ring has one entry per slot, so there is always room.
 void XdpSocket::give_back(std::uint64_t address) noexcept {
     static_cast<std::uint64_t*>(fill_.entries)[n_filled_++ & fill_.mask] = address & ~(std::uint64_t{slot_bytes} - 1);
 }
 
 void XdpSocket::publish_given_back() noexcept {
     store_release(fill_.producer, n_filled_);
-    if ((load_acquire(fill_.flags) & XDP_RING_NEED_WAKEUP) != 0)  // a driver without slots sleeps until it is told
+    if ((load_acquire(fill_.flags) & XDP_RING_NEED_WAKEUP) != 0)  // a driver without slots sleeps until it is woken
         recvfrom(descriptor(), nullptr, 0, MSG_DONTWAIT, nullptr, nullptr);
 }
 
-/// A frame without a slot counts once, as dropped; the kernel's count of empty fill rings counts its looks.
+/// A frame without a slot counts once, as dropped; the kernel's count of empty fill rings counts its attempts.
 std::uint64_t XdpSocket::n_dropped() const noexcept {
-    xdp_statistics told{};
-    socklen_t length = sizeof told;
-    if (getsockopt(descriptor(), SOL_XDP, XDP_STATISTICS, &told, &length) != 0) return 0;
-    return told.rx_dropped + told.rx_ring_full;
+    xdp_statistics statistics{};
+    socklen_t length = sizeof statistics;
+    if (getsockopt(descriptor(), SOL_XDP, XDP_STATISTICS, &statistics, &length) != 0) return 0;
+    return statistics.rx_dropped + statistics.rx_ring_full;
 }
 
 }  // namespace anello::receive

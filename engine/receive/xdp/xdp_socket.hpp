@@ -15,41 +15,41 @@ namespace anello::receive {
 struct XdpSocketConfig {
     std::uint32_t interface_index;
     std::uint32_t queue;
-    bool zero_copy;                  ///< the interface writes to our memory itself
+    bool zero_copy;                  ///< the interface writes to our memory directly
     bool pieces;                     ///< frames longer than a slot come in pieces
-    std::uint32_t busy_poll_us = 0;  ///< see poll_queue(); 0: it does nothing
+    std::uint32_t busy_poll_us = 0;  ///< see poll_queue(); 0: off
 };
 
-/// One AF_XDP socket: the frames of one receive queue, in slots of memory that is shared with the kernel. A slot is
-/// the kernel's (in the fill ring) or ours, from when its piece is taken until it is given back. One thread.
+/// One AF_XDP socket: the frames of one receive queue, in slots of memory shared with the kernel. The kernel owns a
+/// slot in the fill ring; this process owns it from taking its piece to giving it back. One thread.
 class XdpSocket {
   public:
-    static constexpr std::size_t slot_bytes = 4096;         ///< the most that the kernel allows
+    static constexpr std::size_t slot_bytes = 4096;         ///< the kernel's maximum
     static constexpr std::size_t usable_slot_bytes = 3840;  ///< without the kernel's headroom
 
-    /// All of a frame, or one of its pieces.
+    /// A whole frame, or a piece of it.
     struct Piece {
         std::uint64_t address;  ///< offset in the memory
         std::uint32_t n_bytes;
         bool continues;  ///< the next piece belongs to the same frame
     };
 
-    /// `memory` is a power of 2 of slots, aligned to pages, and outlives this object. Throws SystemError.
+    /// `memory` must be a power of 2 of slots, page-aligned, and outlive this object. Throws SystemError.
     XdpSocket(const XdpSocketConfig& config, std::span<std::byte> memory);
     int descriptor() const noexcept { return socket_.number(); }
 
     // Hot path from here on: no allocation, no lock, no log, no throw.
-    /// Pieces that are there and not taken; those of one frame come together.
+    /// Pieces available and not taken; the pieces of one frame come together.
     std::uint32_t n_ready() const noexcept;
     Piece ready(std::uint32_t position) const noexcept;
     void take(std::uint32_t n_pieces) noexcept;
-    void give_back(std::uint64_t address) noexcept;  ///< any address inside the slot
+    void give_back(std::uint64_t address) noexcept;  ///< takes any address inside the slot
     void publish_given_back() noexcept;
-    /// The kernel looks for frames of this queue here and now, in the calling thread. A system call.
+    /// Lets the kernel look for frames of this queue now, on the calling thread. A system call.
     void poll_queue() noexcept;
-    int busy_poll_error() const noexcept { return busy_poll_error_; }  ///< of the kernel's refusal, 0: none
+    int busy_poll_error() const noexcept { return busy_poll_error_; }  ///< error of the kernel's refusal, 0: none
 
-    /// Frames for which the socket had no room, or no slot. A system call.
+    /// Frames for which the socket had no room or no slot. A system call.
     std::uint64_t n_dropped() const noexcept;
 
   private:

@@ -42,7 +42,7 @@ bool BellLine::peer_alive() const noexcept {
     return poll(watched.data(), peer_process_.open() ? 2 : 1, 0) == 0;
 }
 
-/// A child that was forked may hold the socket open: closing it alone would not tell the peer.
+/// Shuts the socket down, since closing it is not enough if a forked child still has it open.
 void BellLine::hang_up() const noexcept {
     if (is_ours()) shutdown(socket_.number(), SHUT_RDWR);
 }
@@ -57,7 +57,7 @@ void BellLine::watch_with(const Descriptor& epoll, Way way) const {
     if (peer_process_.open()) add_to(epoll, peer_process_, EPOLLIN);
 }
 
-/// Before the wish for a bell is stored (seq_cst): the thread that takes the answering byte then sees this.
+/// Called before the wish for a bell is stored (seq_cst), so that the thread that takes the bell's byte sees this.
 void BellLine::listen(Way way, bool wants_bell) noexcept {
     target(way).is_armed.store(wants_bell, std::memory_order_release);  // pairs with take()
 }
@@ -69,7 +69,7 @@ void BellLine::take(Way way) noexcept {
         if (other.is_armed.load(std::memory_order_acquire)) {  // pairs with listen()
             signal_event(other.event);
             other.is_signalled.store(true,
-                                     std::memory_order_release);  // pairs with the exchange below, behind the event
+                                     std::memory_order_release);  // pairs with the exchange below, after the event
         }
     }
     WakeTarget& own = target(way);

@@ -12,21 +12,21 @@
 
 namespace anello::stream {
 
-/// Rings by one byte on a unix socket, which never waits: if the socket is full, a bell is already pending, and
-/// whatever the peer does with its end, this returns. Shared by all users of such bells (engine/stream, zmq).
+/// Rings by one byte on a unix socket, and never waits, whatever the peer does with its end: if the socket is full, a
+/// bell is already pending. All users of such bells share it (engine/stream, zmq).
 void ring_bell(int socket) noexcept;
 
 /// A stream's direction in which a thread waits.
 enum class Way : std::uint8_t { send, receive, count };
 
 /// The control socket of an established stream. A byte on it is the bell of both directions. Its end means that the
-/// peer has died; so does the end of the peer's process, since a child that it forked may hold the socket open.
+/// peer has died. The end of the peer's process means the same, since a forked child may keep the socket open.
 ///
-/// Our end of the socket is ours alone: no descriptor that a peer gave us is ever read or written. A thread that
-/// takes a byte passes it on to the thread of the other direction, if that one wants a bell.
+/// The socket's end is never shared: descriptors from the peer are neither read nor written. A thread that takes a byte
+/// passes it on to the thread of the other direction if that one waits for a bell.
 class BellLine {
   public:
-    /// `peer_process` tells of the peer's end (pidfd); it may be none. Throws SystemError.
+    /// `peer_process` (pidfd) becomes readable at the peer's end; it may be none. Throws SystemError.
     explicit BellLine(Descriptor socket, Descriptor peer_process = Descriptor());
     /// Hangs up.
     ~BellLine();
@@ -36,7 +36,7 @@ class BellLine {
     void ring() const noexcept { ring_bell(socket_.number()); }
     bool peer_alive() const noexcept;
     void hang_up() const noexcept;
-    /// False in a process forked from the one that made the stream: it cannot speak for the stream.
+    /// False in a fork of the process that made the stream, which must not use the stream.
     bool is_ours() const noexcept;
 
     // For a Bell
@@ -45,7 +45,7 @@ class BellLine {
     void take(Way way) noexcept;
 
   private:
-    /// How the thread of one direction learns of a bell that the other one took.
+    /// Passes a bell that one direction's thread took to the thread of the other direction.
     struct WakeTarget {
         Descriptor event;
         std::atomic<bool> is_armed{false}, is_signalled{false};
@@ -56,17 +56,17 @@ class BellLine {
     std::array<WakeTarget, static_cast<std::size_t>(Way::count)> targets_;
     const pid_t owner_;
 };
-/// Both directions have it.
+/// Shared by both directions.
 using SharedLine = std::shared_ptr<BellLine>;
 
-/// The bell of one direction; poll() of one descriptor tells of it and of the peer's end. One thread.
+/// The bell of one direction; its one descriptor becomes readable by the bell and by the peer's end. For one thread.
 class Bell {
   public:
     Bell(SharedLine line, Way way);  ///< Throws SystemError.
 
     int descriptor() const noexcept { return both_.number(); }
     void listen(bool wants_bell) noexcept { line_->listen(way_, wants_bell); }
-    /// Takes one bell. A side that asks for a bell quiets first, so that at most one bell of an honest peer is left.
+    /// Takes one bell. A side calls it before it requests a bell, so that an honest peer leaves at most one.
     void quiet() noexcept { line_->take(way_); }
     BellLine& line() const noexcept { return *line_; }
 

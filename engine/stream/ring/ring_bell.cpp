@@ -5,7 +5,7 @@
 
 namespace anello::stream {
 
-// A file of its own: libzmq's engine takes nothing else of bell_line.cpp.
+// A file of its own, because libzmq's engine uses nothing else of bell_line.cpp.
 void ring_bell(int socket) noexcept {
     constexpr char bell = '!';
     [[maybe_unused]] const auto sent = send(socket, &bell, sizeof bell, MSG_DONTWAIT | MSG_NOSIGNAL);

@@ -81,7 +81,7 @@ RingMemory RingMemory::attach(Descriptor memory, std::size_t size_bytes) {
            static_cast<std::uint64_t>(found.st_size));
     RingMemory ring(std::move(memory), size_bytes);
     ring.map();
-    // Holes that the peer left would be filled by us: now or never.
+    // Allocates now all pages that the peer left out, since a later failure would kill this process.
     ring.take_pages();
     refuse(ring.header_->magic == ring_magic, "its header must begin with ANELRING", ring.header_->magic);
     refuse(ring.header_->version == ring_version, fmt::format("must be of version {}", ring_version),
@@ -91,8 +91,8 @@ RingMemory RingMemory::attach(Descriptor memory, std::size_t size_bytes) {
     return ring;
 }
 
-/// Addresses are reserved first, so that the pieces lie where they must; huge pages need both the address and the
-/// place in the file to be multiples of theirs, which is why the header comes last.
+/// Reserves the addresses first, so that the pieces are adjacent. Huge pages need both address and file position to be
+/// multiples of their size, so the header comes last.
 void RingMemory::map() {
     const std::size_t n_mapped = 2 * size_bytes_ + page_bytes();
     reserved_bytes_ = n_mapped + huge_page_bytes;
@@ -112,16 +112,17 @@ void RingMemory::map() {
     place(bytes_ + size_bytes_, size_bytes_, 0);
     place(bytes_ + 2 * size_bytes_, page_bytes(), size_bytes_);
     header_ = reinterpret_cast<RingHeader*>(bytes_ + 2 * size_bytes_);
-    // Only faster: where the host gives no huge pages to shared memory, small ones serve.
+    // Only an optimisation: if the host has no huge pages for shared memory, small pages work, too.
     [[maybe_unused]] const int advised = madvise(bytes_, 2 * size_bytes_, MADV_HUGEPAGE);
 }
 
-/// Takes the memory now: a page that cannot be had later kills the process. Linux before 5.14 has no such advice.
+/// Allocates the memory now, since a page that is missing later kills the process. Linux before 5.14 has no such
+/// advice.
 void RingMemory::take_pages() {
     if (madvise(bytes_, 2 * size_bytes_ + page_bytes(), MADV_POPULATE_WRITE) == 0) return;
     const int error =
         errno != EINVAL ? errno : posix_fallocate(memory_.number(), 0, static_cast<off_t>(file_bytes(size_bytes_)));
-    // A page that cannot be had is reported as a bad address; what it means is that there is no memory.
+    // The kernel reports a page that it cannot allocate as a bad address.
     if (error != 0)
         throw SystemError(fmt::format("cannot take {} bytes of memory for a ring", size_bytes_),
                           error == EFAULT ? ENOMEM : error, memory_remedy);

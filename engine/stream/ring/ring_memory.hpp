@@ -8,14 +8,15 @@
 
 namespace anello::stream {
 
-/// A ring's memory: its bytes mapped twice in a row, so that what wraps around its end is still in one piece, and its
-/// header. Create it here and hand the descriptor on, or attach to what another process created.
+/// A ring's memory: its bytes mapped twice in a row, so that data across the end is contiguous, and its header. Create
+/// it here and pass the descriptor on, or attach to the memory of another process.
 class RingMemory {
   public:
-    /// Takes and touches all memory. Throws SystemError where the system has or allows none.
+    /// Allocates and touches all memory. Throws SystemError if the system refuses.
     static RingMemory create(std::size_t size_bytes);
-    /// Of a stranger: `memory` must be sealed against shrinking, exactly as large as a ring of size_bytes, and say so
-    /// in its header. Throws ConfigError where it is not, SystemError where it cannot be mapped.
+    /// Maps memory of a process that is not trusted: `memory` must be sealed against shrinking and have exactly the
+    /// size of a ring of size_bytes, as its header must say. Throws ConfigError if it has not, SystemError if it cannot
+    /// be mapped.
     static RingMemory attach(Descriptor memory, std::size_t size_bytes);
 
     RingMemory(RingMemory&& other) noexcept;
@@ -35,7 +36,7 @@ class RingMemory {
 
     Descriptor memory_;
     std::size_t size_bytes_ = 0;
-    std::byte* reserved_ = nullptr;  ///< the range of addresses that holds it all
+    std::byte* reserved_ = nullptr;  ///< the range of addresses of all parts
     std::size_t reserved_bytes_ = 0;
     std::byte* bytes_ = nullptr;
     RingHeader* header_ = nullptr;

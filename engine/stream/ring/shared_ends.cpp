@@ -6,7 +6,7 @@
 namespace anello::stream {
 namespace {
 
-/// Only the first who finds the wish takes it and rings: one bell for one sleep.
+/// Only the first side that finds the request takes it and rings: one bell for one sleep.
 bool take_wish(std::atomic<std::uint32_t>& waits) noexcept {
     return waits.exchange(0, std::memory_order_seq_cst) == 1;
 }
@@ -17,9 +17,9 @@ bool take_wish(std::atomic<std::uint32_t>& waits) noexcept {
 SharedSendEnd::SharedSendEnd(SharedRing ring, SharedLine line)
     : ring_(std::move(ring)), header_(ring_->header()), bell_(std::move(line), Way::send) {}
 
-// Sleeping and waking: each side stores its own word, then looks at the other's, all in one total order (seq_cst). So
-// of a sender that publishes and a receiver that goes to sleep, at least one sees what the other did. That head and
-// tail also carry the bytes (release, pairs with the acquire in head() and tail()) is part of seq_cst.
+// Sleeping and waking: each side stores its own word, then reads the other's, all in one total order (seq_cst). So if a
+// sender publishes while a receiver goes to sleep, at least one of them sees the other's word. seq_cst also includes
+// the release that makes the bytes before head and tail visible (pairs with the acquire in head() and tail()).
 bool SharedSendEnd::publish(std::uint64_t head) noexcept {
     header_.head.store(head, std::memory_order_seq_cst);
     if (header_.receiver_waits.load(std::memory_order_seq_cst) == 0 || !take_wish(header_.receiver_waits)) return false;

@@ -9,10 +9,10 @@
 
 namespace anello::stream {
 
-/// Both ends may lie in one process, and then in one mapping.
+/// Shared, since both ends may be in one process, and then use one mapping.
 using SharedRing = std::shared_ptr<const RingMemory>;
 
-/// A sending end in memory that is shared with the receiver.
+/// A sending end in memory that it shares with the receiver.
 class SharedSendEnd final : public SendEnd {
   public:
     SharedSendEnd(SharedRing ring, SharedLine line);
@@ -37,7 +37,7 @@ class SharedSendEnd final : public SendEnd {
     Bell bell_;
 };
 
-/// A receiving end in memory that is shared with the sender.
+/// A receiving end in memory that it shares with the sender.
 class SharedReceiveEnd final : public ReceiveEnd {
   public:
     SharedReceiveEnd(SharedRing ring, SharedLine line);

@@ -6,8 +6,8 @@
 
 namespace anello::stream {
 
-/// How one side of a stream waits for the other.
-/// spin: a whole core, lowest latency. spin_then_sleep: spins for some microseconds, then blocks. block: at once.
+/// How one side of a stream waits for the other. spin: takes a whole core, lowest latency. spin_then_sleep: spins for
+/// some microseconds, then blocks. block: blocks immediately.
 enum class WaitMode : std::uint8_t { spin, spin_then_sleep, block };
 
 WaitMode parse_wait_mode(const std::string& text);  ///< Throws ConfigError.

@@ -22,7 +22,7 @@ inline void pause_processor() noexcept {
 #endif
 }
 
-/// The time that one call may take, over all of its waits; the clock is read only where there is one.
+/// The time limit of one call, for all of its waits; reads the clock only if there is a wait.
 class Patience {
   public:
     explicit Patience(Nanoseconds timeout_ns) noexcept : timeout_ns_(std::max<Nanoseconds>(timeout_ns, 0)) {}
@@ -32,7 +32,7 @@ class Patience {
         if (none() || timeout_ns_ == no_deadline_ns) return timeout_ns_;
         const Nanoseconds now_ns = SystemClock::instance().monotonic_ns();
         if (begin_ns_ == 0) begin_ns_ = now_ns;
-        // What is over is a timeout, not a would_block.
+        // With the time used up, the result is a timeout and not would_block.
         return std::max<Nanoseconds>(timeout_ns_ - (now_ns - begin_ns_), 1);
     }
 
@@ -40,7 +40,7 @@ class Patience {
     Nanoseconds timeout_ns_, begin_ns_ = 0;
 };
 
-/// One waiting of one side, by its mode, until a deadline.
+/// One wait of one side, according to its mode, until a deadline.
 class Waiting {
   public:
     static constexpr Nanoseconds alive_check_ns = 1'000'000;
@@ -57,8 +57,8 @@ class Waiting {
                                                                     : now_ns_;
     }
 
-    /// look(): would_block as long as there is nothing; ask(): asks for the bell. Returns what look() said, timeout or
-    /// peer_died. n_sleeps counts on.
+    /// look() returns would_block while there is nothing; ask() requests the bell. Returns the result of look(), or
+    /// timeout or peer_died. Adds to n_sleeps.
     template <typename Look, typename Ask>
     StreamStatus wait(RingEnd& end, std::uint64_t& n_sleeps, Look look, Ask ask) noexcept {
         const StreamStatus spun = spin(end, look);
@@ -102,7 +102,7 @@ class Waiting {
         }
     }
 
-    /// What a peer published before it died is as good as any.
+    /// Data that a peer published before it died is valid.
     template <typename Look>
     static StreamStatus last_words(Look look) noexcept {
         const StreamStatus found = look();

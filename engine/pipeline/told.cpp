@@ -12,7 +12,7 @@ void SilenceNotice::look(std::uint32_t board, bool is_silent, std::uint64_t n_si
     if (is_silent == was_silent && is_counted) return;
     if (is_silent)
         notices.push_back(
-            fmt::format("board {} is silent: nothing came for {} ms while others waited; events go on without it",
+            fmt::format("board {} is silent: nothing came for {} ms while others waited; events are built without it",
                         board, timeout_ns / 1'000'000));
     else
         notices.push_back(

@@ -254,10 +254,8 @@ std::vector<BackendInfo> probe_backends(const std::string& interface) {
         return backend.socket(0).has_gro() ? take_one(backend) : "this kernel has no UDP_GRO (Linux 5.0 has it)";
     }));
     found.push_back(probe("io_uring", "multishot recvmsg", take_by(BackendKind::io_uring)));
-    found.push_back(probe(
-        "af_xdp",
-        "the driver or the stack copies; the start of a run shows in which mode",
-        [&] { return XdpBackend::try_without_attaching(interface), std::string(); }));
+    found.push_back(probe("af_xdp", "the driver or the stack copies; the start of a run shows in which mode",
+                          [&] { return XdpBackend::try_without_attaching(interface), std::string(); }));
     found.push_back(probe("pcap", pcap_lib_version(), [] { return std::string(); }));
     found.push_back(probe("nanet", "the card's sources, simulated", take_by(BackendKind::nanet)));
     return found;

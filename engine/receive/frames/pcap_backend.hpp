@@ -86,7 +86,7 @@ class PcapBackend final : public Backend {
     bool is_behind_ = false;  ///< the last batch was full, so more datagrams may be due
     std::array<std::uint64_t, static_cast<std::size_t>(FrameVerdict::count)> n_frames_{};
     std::uint64_t n_other_port_ = 0;
-    std::array<std::uint64_t, static_cast<std::size_t>(FrameVerdict::count)> n_not_used_{};  ///< that may be for a stream
+    std::array<std::uint64_t, static_cast<std::size_t>(FrameVerdict::count)> n_not_used_{};  ///< which may be ours
     std::optional<Counters<CaptureCounter>> counters_{};
     std::atomic<bool> is_broken_{false};  ///< reading stopped before the end of the file
 };

@@ -27,7 +27,7 @@ struct PublishConfig {
     std::vector<uid_t> allow_users{};
     std::uint32_t n_buffers = 64;
     // ZeroMQ only:
-    Nanoseconds end_timeout_ns = 1'000'000'000;  ///< after the last record, unsent records are given up after this time
+    Nanoseconds end_timeout_ns = 1'000'000'000;  ///< unsent records are given up this long after the last one
     /// When the publisher closes the connection, a subscriber with a full queue may never read what is still in the
     /// kernel, because libzmq then gives the connection up. Subscribers that have received the end usually close first,
     /// and then this time is not spent.

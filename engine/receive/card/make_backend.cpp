@@ -113,7 +113,7 @@ SocketBackendConfig socket_config(const BackendConfig& config) {
             .busy_poll_us = config.busy_poll_us};
 }
 
-/// The caller expects datagrams, and the merger's card gives events.
+/// The caller expects datagrams, but a card that merges gives events.
 void refuse_merged(const BackendConfig& config) {
     if (!config.nanet_merge) return;
     throw ConfigError("receive.nanet_merge",

@@ -6,31 +6,38 @@ import time
 from pathlib import Path
 from typing import Self
 
-from anello.catalogue.tables.alarms import Alarms
-from anello.catalogue.tables.compare import Compare
-from anello.catalogue.tables.connected import BUSY_S, FILE, CatalogueError
-from anello.catalogue.tables.crashed import Crashed
-from anello.catalogue.tables.files import Files
-from anello.catalogue.tables.history import History
-from anello.catalogue.tables.log import Log
-from anello.catalogue.tables.news import News
-from anello.catalogue.tables.runs import Clock
+from anello.catalogue.tables import crashed
+from anello.catalogue.tables.alarms import AlarmTable
+from anello.catalogue.tables.configurations import ConfigurationTable
+from anello.catalogue.tables.database import BUSY_S, FILE, CatalogueError, Clock, Database
+from anello.catalogue.tables.files import FileTable
+from anello.catalogue.tables.history import HistoryTable
+from anello.catalogue.tables.log import LogTable
+from anello.catalogue.tables.news import NewRows
+from anello.catalogue.tables.notices import NoticeTable
+from anello.catalogue.tables.runs import RunTable
 
 
-class Catalogue(Files, Crashed, Compare, Alarms, Log, History, News):
-    """Each call is one short transaction, or a read; each may raise CatalogueError. Runs that crashed are closed when
-    it is opened, and by close_crashed(). Any thread may call.
-
-    A run: begin, set_state, add_notices, end, add_files (anello.catalogue.entry calls them). Control: close_crashed,
-    add_history, raise_alarm, clear_alarm, add_notices. Whoever looks: runs, run, compare, configurations,
-    configuration, history, metrics, alarms, log, notices, news. People: mark, add_log, acknowledge."""
+class Catalogue:
+    """One file, and what it holds: runs, configurations, files, notices, alarms, log, history, and news of them. Each
+    call of theirs is one short transaction, or a read; each may raise CatalogueError. Runs that crashed are closed when
+    the file is opened, and by close_crashed(). Any thread may call."""
 
     def __init__(
         self, path: Path, *, busy_s: float = BUSY_S, clock: Clock = time.time_ns, read_only: bool = False
     ) -> None:  # fmt: skip
         """path: its file. busy_s: the longest wait for other processes. read_only: for a file that this user may not
         write. Raises CatalogueError."""
-        super().__init__(path, busy_s=busy_s, clock=clock, read_only=read_only)
+        self.path = path
+        self.database = Database(path, busy_s=busy_s, read_only=read_only)
+        self.configurations = ConfigurationTable(self.database)
+        self.runs = RunTable(self.database, self.configurations, clock)
+        self.files = FileTable(self.database)
+        self.notices = NoticeTable(self.database, clock)
+        self.alarms = AlarmTable(self.database, clock)
+        self.log = LogTable(self.database, clock)
+        self.history = HistoryTable(self.database)
+        self.news = NewRows(self.database)
         if not read_only:
             self.close_crashed()
 
@@ -45,6 +52,19 @@ class Catalogue(Files, Crashed, Compare, Alarms, Log, History, News):
             if os.access(path, os.W_OK) and os.access(path.parent, os.W_OK):
                 raise
             return cls(path, read_only=True)
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
+    def close(self) -> None:
+        self.database.close()
+
+    def close_crashed(self) -> list[int]:
+        """Numbers of runs whose process was found gone, and which are closed now. Raises CatalogueError."""
+        return crashed.close_crashed(self.runs, self.configurations)
 
 
 def of_runs_in(directory: Path | str) -> Path:

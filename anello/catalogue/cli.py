@@ -47,7 +47,7 @@ def list_runs(
         since_ns=None if since is None else _time_ns(since), limit=limit,
     )  # fmt: skip
     with _catalogue(directory) as catalogue:
-        found = catalogue.runs(wanted)
+        found = catalogue.runs.find(wanted)
     if as_json:
         _print_json(found)
     elif found:
@@ -62,7 +62,7 @@ def show_run(number: Number, *, directory: Directory = HERE, as_json: AsJson = F
     from anello.catalogue.show import runs as show
 
     with _catalogue(directory) as catalogue:
-        found = catalogue.run(number)
+        found = catalogue.runs.get(number)
     if as_json:
         _print_json(found)
     else:
@@ -76,9 +76,10 @@ def compare(
 ) -> None:  # fmt: skip
     """Two runs: configuration, rates, losses, latency, quality, and which differences chance does not explain."""
     from anello.catalogue.show import comparison
+    from anello.catalogue.tables.compare import compare_runs
 
     with _catalogue(directory) as catalogue:
-        found = catalogue.compare(first, second)
+        found = compare_runs(catalogue.runs, first, second)
     _print_json(found) if as_json else comparison.shown(found, output.console())
 
 
@@ -97,8 +98,8 @@ def log(
 
     with _catalogue(directory) as catalogue:
         if message is not None:
-            catalogue.add_log(message, author=user(), run=number)
-        found = catalogue.log(1 if message is not None else limit, number)
+            catalogue.log.add(message, author=user(), run=number)
+        found = catalogue.log.newest(1 if message is not None else limit, number)
     _print_json(found) if as_json else show.logged(found, output.console())
 
 
@@ -118,8 +119,8 @@ def mark(
 
     _one_of(Quality, quality, "QUALITY")
     with _catalogue(directory) as catalogue:
-        catalogue.mark(number, quality, message, author=user())
-        found = catalogue.log(1, number)
+        catalogue.log.mark(number, quality, message, author=user())
+        found = catalogue.log.newest(1, number)
     _print_json(found) if as_json else show.logged(found, output.console())
 
 
@@ -144,7 +145,7 @@ def list_configurations(
     if context.invoked_subcommand:
         return
     with _catalogue(directory) as catalogue:
-        found = catalogue.configurations(chain)
+        found = catalogue.configurations.find(chain)
     _print_json(found) if as_json else show.configured(found, output.console())
 
 
@@ -152,7 +153,7 @@ def list_configurations(
 def show_configuration(digest: Digest, *, directory: Directory = HERE, as_json: AsJson = False) -> None:
     """One of them, as a file that can be run again."""
     with _catalogue(directory) as catalogue:
-        found = catalogue.configuration(digest)
+        found = catalogue.configurations.get(digest)
     _print_json(found) if as_json else print(found["toml"], end="")
 
 
@@ -163,9 +164,10 @@ def difference(
 ) -> None:  # fmt: skip
     """The keys in which two of them differ."""
     from anello.catalogue.show import comparison
+    from anello.catalogue.tables.compare import compare_configurations
 
     with _catalogue(directory) as catalogue:
-        found = catalogue.difference(first, second)
+        found = compare_configurations(catalogue.configurations, first, second)
     _print_json(found) if as_json else comparison.configurations(found, first, second, output.console())
 
 

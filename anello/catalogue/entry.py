@@ -15,7 +15,7 @@ from anello.account.verdict import Word
 from anello.catalogue.catalogue import Catalogue, of_runs_in
 from anello.catalogue.end import End, RunState
 from anello.catalogue.from_record import end_of
-from anello.catalogue.tables.connected import CatalogueError
+from anello.catalogue.tables.database import CatalogueError
 from anello.configuration.base import Config
 from anello.configuration.origin import Origin, node_page
 from anello.counters import pages
@@ -56,8 +56,8 @@ class Entry:
         _clear_pages()
         try:
             catalogue = Catalogue(of_runs_in(config.run.directory), busy_s=BEGIN_S)
-            number = catalogue.begin(origin, directory, page=node_page(os.getpid()))
-            catalogue.wait_at_most(WHILE_RUNNING_S)
+            number = catalogue.runs.begin(origin, directory, page=node_page(os.getpid()))
+            catalogue.database.wait_at_most(WHILE_RUNNING_S)
         except CatalogueError as error:
             tell(f"{error}. The run goes on without a number")
             return cls(origin, directory, None, tell)
@@ -82,9 +82,9 @@ class Entry:
         self._enter_what_waits()
 
     def _enter_what_waits(self) -> None:
-        if self._state and self._enter(lambda catalogue, number: catalogue.set_state(number, self._state)):
+        if self._state and self._enter(lambda catalogue, number: catalogue.runs.set_state(number, self._state)):
             self._state = ""
-        if self._waiting and self._enter(lambda catalogue, number: catalogue.add_told(number, self._waiting)):
+        if self._waiting and self._enter(lambda catalogue, number: catalogue.notices.add_told(number, self._waiting)):
             self._waiting = []
 
     def end(self, record: Record, exit_code: int, *, aborted: bool = False, directory: Path | None = None) -> None:
@@ -97,7 +97,7 @@ class Entry:
 
     def _move_to(self, directory: Path) -> None:
         self._directory = directory
-        self._enter(lambda catalogue, number: catalogue.set_directory(number, directory))
+        self._enter(lambda catalogue, number: catalogue.runs.set_directory(number, directory))
 
     def fail(self, error: BaseException) -> None:
         """The run could not be led to its end, or was not wanted; nothing if it has ended."""
@@ -112,15 +112,15 @@ class Entry:
     def _enter_end(self, end: End) -> None:
         self._is_over = True
         if self._catalogue:
-            self._enter(lambda catalogue, _: catalogue.wait_at_most(END_S))
+            self._enter(lambda catalogue, _: catalogue.database.wait_at_most(END_S))
         self._enter_what_waits()
-        self._enter(lambda catalogue, number: catalogue.end(number, end))
+        self._enter(lambda catalogue, number: catalogue.runs.end(number, end))
 
     def _enter_files(self, catalogue: Catalogue, number: int) -> None:
         if self._directory.resolve() != catalogue.path.parent.resolve():  # else there are those of all runs
-            catalogue.add_files(number, self._directory)
+            catalogue.files.add(number, self._directory)
         if not has_control_room(catalogue.path.parent):  # else that makes them, and nobody waits for the end of a run
-            catalogue.add_checksums(number)
+            catalogue.files.add_checksums(number)
 
     def _enter(self, what: Callable[[Catalogue, int], object]) -> bool:
         """Whether it is in the catalogue now."""

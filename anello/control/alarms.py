@@ -16,7 +16,7 @@ RUN_LOST = "run lost"  # the rule of runs that could not be led to their end
 
 
 class Keeps(Protocol):
-    """The part of the catalogue that keeps alarms."""
+    """What the catalogue does with alarms (AlarmTable)."""
 
     def raise_alarm(self, rule: str, text: str, *, run: int | None = None, severity: str = "alarm") -> int: ...
     def clear_alarm(self, rule: str) -> bool: ...

@@ -4,20 +4,26 @@
 import logging
 import os
 import threading
-from typing import Self
+from collections.abc import Callable
+from typing import Protocol, Self
 
-from anello.catalogue.catalogue import Catalogue
-from anello.catalogue.tables.connected import CatalogueError
+from anello.catalogue.tables.database import CatalogueError
 
 LEAST_PRIORITY = 19
 LOG = logging.getLogger("anello.control")
 
 
+class MakesChecksums(Protocol):
+    """What the catalogue does with files (FileTable)."""
+
+    def add_checksums(self, *, is_over: Callable[[], bool]) -> None: ...
+
+
 class Checksums:
     """Use as a context. Begins with what an earlier control room has left; one that is told to end leaves the rest."""
 
-    def __init__(self, catalogue: Catalogue) -> None:
-        self._catalogue = catalogue
+    def __init__(self, files: MakesChecksums) -> None:
+        self._files = files
         self._asked, self._is_over = threading.Event(), threading.Event()
         self._thread = threading.Thread(target=self._go_on, name="checksums", daemon=True)
 
@@ -40,6 +46,6 @@ class Checksums:
         while self._asked.wait() and not self._is_over.is_set():
             self._asked.clear()
             try:
-                self._catalogue.add_checksums(is_over=self._is_over.is_set)
+                self._files.add_checksums(is_over=self._is_over.is_set)
             except CatalogueError as error:
                 LOG.warning("%s. Checksums are made after the next run", error)

@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Self
 
 from anello.catalogue.catalogue import Catalogue, of_runs_in
-from anello.catalogue.tables.connected import CatalogueError
+from anello.catalogue.tables.database import CatalogueError
 from anello.configuration.base import Config
 from anello.control.access.tokens import Role
 from anello.control.alarms import Alarms
@@ -58,14 +58,14 @@ class ControlServer:
         with ExitStack() as opened:
             lock = opened.enter_context(sole(self._runs))
             self._catalogue = opened.enter_context(Catalogue(of_runs_in(self._runs)))
-            self._checksums = opened.enter_context(Checksums(self._catalogue))
+            self._checksums = opened.enter_context(Checksums(self._catalogue.files))
             check = doctor_objects if self._options.doctor else lambda _: ""
             self._agents = self._listen_to_agents(opened)
             self.room = RunController(
                 self._runs, front_ends=self._options.front_ends, check=check, ended=self._ended, elsewhere=self._agents
             )
             opened.callback(self.room.close)
-            self._alarms = Alarms(self._catalogue, self._tell)
+            self._alarms = Alarms(self._catalogue.alarms, self._tell)
             self._serve(opened, lock)
             self._open = opened.pop_all()
         return self
@@ -128,7 +128,7 @@ class ControlServer:
             return
         self._last_kept = look
         if figures := replace(look, rates=rates_between(last, look)).figures:
-            self._catalogue.add_history(look.t_ns, look.status.run, figures)
+            self._catalogue.history.add(look.t_ns, look.status.run, figures)
 
     def _ended(self, process: RunProcess, exit_code: int | None) -> None:
         self.last_exit_code = 0 if exit_code is None else abs(exit_code)

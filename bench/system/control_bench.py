@@ -195,11 +195,11 @@ def started() -> float:
 def kill_node(runs: Path, _client: Client, _control: "subprocess.Popen[str]") -> float:
     with Catalogue(of_runs_in(runs)) as catalogue:
         began = time.monotonic()
-        os.kill(catalogue.run(1)["process"], signal.SIGKILL)
-        while not any(row["rule"] == "run lost" for row in catalogue.alarms(raised_only=True)):
+        os.kill(catalogue.runs.get(1)["process"], signal.SIGKILL)
+        while not any(row["rule"] == "run lost" for row in catalogue.alarms.newest(raised_only=True)):
             time.sleep(0.005)
         took = time.monotonic() - began
-        assert catalogue.run(1)["state"] == "crashed"
+        assert catalogue.runs.get(1)["state"] == "crashed"
     return took
 
 
@@ -215,7 +215,7 @@ def kill_control(runs: Path, _client: Client, control: "subprocess.Popen[str]") 
         client.order("stop")
         client.wait(State.CONFIGURED, 60)
     with Catalogue(of_runs_in(runs)) as catalogue:
-        row = catalogue.run(1)
+        row = catalogue.runs.get(1)
         assert (row["state"], row["lost"], row["balanced"]) == ("ended", 0, True), row["verdict"]
     return took
 

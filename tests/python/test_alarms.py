@@ -24,7 +24,7 @@ class Bench:
         self.catalogue = Catalogue(of_runs_in(directory))
         self.now_s, self.told = 0.0, list[str]()
         self.mail = directory / "mail"
-        self.alarms = Alarms(self.catalogue, self.told.append, lambda: self.now_s)
+        self.alarms = Alarms(self.catalogue.alarms, self.told.append, lambda: self.now_s)
         self.alarms.follow(self.config(rules))
 
     def config(self, rules: str) -> FrontEndsConfig:
@@ -38,19 +38,19 @@ class Bench:
         self.now_s = now_s
         self.alarms.look(status, sample)
         self.alarms.wait()
-        return [row["rule"] for row in self.catalogue.alarms(raised_only=True)]
+        return [row["rule"] for row in self.catalogue.alarms.newest(raised_only=True)]
 
 
 def test_an_alarm_is_raised_kept_acknowledged_and_cleared(tmp_path: Path) -> None:
     bench = Bench(tmp_path, '["silent_boards > 0"]')
     assert bench.look(0, silent_boards=0) == []
     assert bench.look(1, silent_boards=2) == ["silent_boards > 0"]
-    (row,) = bench.catalogue.alarms()
+    (row,) = bench.catalogue.alarms.newest()
     assert row["text"] == "boards that are not waited for any more: 2 (silent_boards > 0)"
-    bench.catalogue.acknowledge(row["id"], "anna")
+    bench.catalogue.alarms.acknowledge(row["id"], "anna")
     assert bench.look(2, silent_boards=0) == ["silent_boards > 0"]
     assert bench.look(4, silent_boards=0) == []
-    (row,) = bench.catalogue.alarms()
+    (row,) = bench.catalogue.alarms.newest()
     assert row["cleared_ns"] is not None
     assert row["acked_by"] == "anna"
     assert bench.mail.read_text() == "raised silent_boards > 0\ncleared silent_boards > 0\n"
@@ -69,7 +69,7 @@ def test_a_run_that_is_lost_is_an_alarm_until_somebody_resets(tmp_path: Path) ->
     lost = Status(State.ERROR, 0, cause="the run's process was killed by signal 9")
     assert bench.look(0, lost) == [RUN_LOST]
     assert bench.look(1, lost) == [RUN_LOST]
-    (row,) = bench.catalogue.alarms()
+    (row,) = bench.catalogue.alarms.newest()
     assert row["text"] == lost.cause
     assert bench.look(2, Status(State.OFFLINE, 0)) == []
     assert bench.mail.read_text() == f"raised {RUN_LOST}\ncleared {RUN_LOST}\n"

@@ -18,7 +18,7 @@ from anello.catalogue.cli import runs_app
 from anello.catalogue.end import End, Leg, Loss, RunState
 from anello.catalogue.show import chance
 from anello.catalogue.tables import compare
-from anello.catalogue.tables.connected import NoSuchError
+from anello.catalogue.tables.database import NoSuchError
 
 EDGES = np.geomspace(1e3, 1e9, 470)  # steps of 3 %
 
@@ -43,10 +43,10 @@ def end(
 
 
 def compared(catalogue: Catalogue, first: End, second: End, values: Any = ()) -> dict[str, Any]:
-    numbers = [catalogue.begin(origin(values={"a": 1, "b": 2, **dict(more)}), Path()) for more in ((), values)]
+    numbers = [catalogue.runs.begin(origin(values={"a": 1, "b": 2, **dict(more)}), Path()) for more in ((), values)]
     for number, one in zip(numbers, (first, second), strict=True):
-        catalogue.end(number, one)
-    return catalogue.compare(*numbers)
+        catalogue.runs.end(number, one)
+    return compare.compare_runs(catalogue.runs, *numbers)
 
 
 # --- Runs ---------------------------------------------------------------------------------------------------------
@@ -97,8 +97,8 @@ def test_configurations_are_compared_key_by_key(catalogue: Catalogue) -> None:
         {"key": "b", "first": 2, "second": 3}, {"key": "c", "first": None, "second": [1]},
     ]  # fmt: skip
     assert found["verdict"][0] == "the configuration differs in 2 keys"
-    digests = [catalogue.run(number)["config"] for number in (1, 2)]
-    assert catalogue.difference(*digests) == found["configuration"]
+    digests = [catalogue.runs.get(number)["config"] for number in (1, 2)]
+    assert compare.compare_configurations(catalogue.configurations, *digests) == found["configuration"]
 
 
 def test_losses_are_compared_per_event(catalogue: Catalogue) -> None:
@@ -113,7 +113,7 @@ def test_a_run_that_crashed_can_be_compared(catalogue: Catalogue) -> None:
     assert found["rates"] == []
     assert found["latency"] == {}
     with pytest.raises(NoSuchError):
-        catalogue.compare(1, 3)
+        compare.compare_runs(catalogue.runs, 1, 3)
 
 
 def test_runs_compare_for_people_and_programs(catalogue: Catalogue, tmp_path: Path) -> None:
@@ -131,10 +131,10 @@ def test_chance_seldom_looks_like_a_difference(catalogue: Catalogue) -> None:
     rng = np.random.default_rng(8)
     print("seed 8")
     ends = [end(rng, n=int(rng.poisson(2000)), found=int(rng.binomial(1000, 0.8))) for _ in range(101)]
-    numbers = [catalogue.begin(origin(), Path()) for _ in ends]
+    numbers = [catalogue.runs.begin(origin(), Path()) for _ in ends]
     for number, one in zip(numbers, ends, strict=True):
-        catalogue.end(number, one)
-    wrong = [pair for pair in itertools.pairwise(numbers) if catalogue.compare(*pair)["n_beyond"]]
+        catalogue.runs.end(number, one)
+    wrong = [pair for pair in itertools.pairwise(numbers) if compare.compare_runs(catalogue.runs, *pair)["n_beyond"]]
     assert len(wrong) <= 2
 
 

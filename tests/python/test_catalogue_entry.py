@@ -42,7 +42,7 @@ def no_patience(monkeypatch: pytest.MonkeyPatch) -> None:
 
 def run_of(directory: Path, number: int = 1) -> dict[str, Any]:
     with Catalogue(of_runs_in(directory)) as catalogue:
-        return catalogue.run(number)
+        return catalogue.runs.get(number)
 
 
 # --- A run --------------------------------------------------------------------------------------------------------
@@ -190,8 +190,10 @@ def test_a_run_of_a_search_is_in_no_catalogue(config: Config, tmp_path: Path) ->
 def three_runs(tmp_path: Path) -> Path:
     with Catalogue(of_runs_in(tmp_path)) as catalogue:
         for number in range(1, 4):
-            catalogue.begin(origin(name=f"run{number}", started_ns=START_NS + number * 86_400 * 10**9), tmp_path)
-        catalogue.end(2, End(RunState.ENDED, exit_code=0, events=1000, seconds=2.0, p999_ns=9.1e5, p50_ns=1e5, leg="x"))
+            catalogue.runs.begin(origin(name=f"run{number}", started_ns=START_NS + number * 86_400 * 10**9), tmp_path)
+        catalogue.runs.end(
+            2, End(RunState.ENDED, exit_code=0, events=1000, seconds=2.0, p999_ns=9.1e5, p50_ns=1e5, leg="x")
+        )
     return tmp_path
 
 
@@ -226,7 +228,7 @@ def test_the_list_fits_the_terminal(three_runs: Path, width: int) -> None:
     with Catalogue(of_runs_in(three_runs)) as catalogue:
         console = Console(width=width)
         with console.capture() as printed:
-            show.listed(catalogue.runs(), console)
+            show.listed(catalogue.runs.find(), console)
     lines = printed.get().splitlines()
     assert len(lines) == 5  # none was broken
     assert max(map(len, lines)) <= width
@@ -243,9 +245,9 @@ def test_marks_and_log_entries(three_runs: Path) -> None:
 
 def test_a_run_is_shown(three_runs: Path) -> None:
     with Catalogue(of_runs_in(three_runs)) as catalogue:
-        catalogue.add_notices(2, ["board [2] is silent"])
-        catalogue.raise_alarm("silent_boards > 0", "board 2 is silent", run=2)
-        catalogue.add_log("swapped it", author="Ada", run=2)
+        catalogue.notices.add(2, ["board [2] is silent"])
+        catalogue.alarms.raise_alarm("silent_boards > 0", "board 2 is silent", run=2)
+        catalogue.log.add("swapped it", author="Ada", run=2)
     text = runs(three_runs, "show", "2")
     for words in ("Run 2: run2", "ended, exit code 0", "p50 0.1 ms, p99.9 0.91 ms", "board [2] is silent",
                   "still raised", "Ada: swapped it", "anello run made.toml"):  # fmt: skip
@@ -254,7 +256,7 @@ def test_a_run_is_shown(three_runs: Path) -> None:
 
 def test_a_run_that_crashed_is_shown_with_what_is_known(three_runs: Path) -> None:
     with Catalogue(of_runs_in(three_runs)) as catalogue:
-        catalogue.end(3, End(RunState.CRASHED, events=1234))
+        catalogue.runs.end(3, End(RunState.CRASHED, events=1234))
     lines = [line.split() for line in runs(three_runs, "show", "3").splitlines()]
     assert ["events", "1,234;", "bytes", "came", "in"] in lines
     assert not any(line[0] == "ledger" for line in lines if line), "nobody has balanced it"
@@ -264,7 +266,7 @@ def test_configurations_are_listed_shown_and_compared(tmp_path: Path) -> None:
     config, other = (Origin.of(load(RICH, settings)) for settings in ([], ["source.rate_hz=7000"]))
     with Catalogue(of_runs_in(tmp_path)) as catalogue:
         for each in (config, other, config):
-            catalogue.begin(each, tmp_path)
+            catalogue.runs.begin(each, tmp_path)
     listed = {one["digest"]: one for one in runs(tmp_path, "configs", "--json")}
     assert [listed[config.config_digest][key] for key in ("runs", "first_run", "last_run")] == [2, 1, 3]
     assert other.config_digest in runs(tmp_path, "configs")

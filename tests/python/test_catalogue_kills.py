@@ -35,12 +35,12 @@ def live(directory: Path, numbers: int) -> None:
     latency = {"whole": Leg(100, [(1.0 * i, 1.0 * i + 1, 1) for i in range(100)])}
     with Catalogue(of_runs_in(directory)) as catalogue:
         while True:
-            number = catalogue.begin(origin(), directory)
+            number = catalogue.runs.begin(origin(), directory)
             os.write(numbers, number.to_bytes(8, "little"))
-            catalogue.set_state(number, RunState.RUNNING)
-            catalogue.add_notices(number, ["board 2 is silent"])
-            catalogue.add_history(number * 10**9, number, {"built_hz": 1.0, "lost_hz": 0.0})
-            catalogue.end(number, End(RunState.ENDED, events=number, counters=counters, latency=latency))
+            catalogue.runs.set_state(number, RunState.RUNNING)
+            catalogue.notices.add(number, ["board 2 is silent"])
+            catalogue.history.add(number * 10**9, number, {"built_hz": 1.0, "lost_hz": 0.0})
+            catalogue.runs.end(number, End(RunState.ENDED, events=number, counters=counters, latency=latency))
 
 
 def killed_after(directory: Path, n_numbers: int, rng: random.Random) -> list[int]:
@@ -96,7 +96,7 @@ def test_numbers_only_rise_and_nothing_is_damaged(in_memory: Path) -> None:
     assert given == sorted(set(given))
 
     with Catalogue(of_runs_in(in_memory), clock=Clock()) as catalogue:
-        runs = {run["number"]: run for run in catalogue.runs()}
+        runs = {run["number"]: run for run in catalogue.runs.find()}
         assert set(given) <= runs.keys()
         assert len(runs) - len(given) <= len(lives)  # a number that its process could not tell any more
         assert {run["state"] for run in runs.values()} <= set(OVER)
@@ -105,7 +105,7 @@ def test_numbers_only_rise_and_nothing_is_damaged(in_memory: Path) -> None:
         assert set(crashed) <= {life[-1] for life in lives} | (runs.keys() - set(given))
         assert all(run["events"] == number for number, run in runs.items() if run["state"] == "ended")
         assert all(run["notices"] == 1 for run in runs.values() if run["state"] == "ended")
-        assert catalogue.begin(origin(), in_memory) > max(runs)
+        assert catalogue.runs.begin(origin(), in_memory) > max(runs)
     database = sqlite3.connect(of_runs_in(in_memory))
     assert database.execute("PRAGMA integrity_check").fetchall() == [("ok",)]
     assert database.execute("PRAGMA foreign_key_check").fetchall() == []

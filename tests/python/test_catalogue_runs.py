@@ -60,7 +60,7 @@ def test_a_run_ends_in_the_catalogue_with_its_files(tmp_path: Path) -> None:
     output, _ = process.communicate(timeout=LIMIT_S)
     assert process.returncode == 0, output
     with Catalogue.to_look_at(of_runs_in(tmp_path)) as catalogue:
-        run = catalogue.run(1)
+        run = catalogue.runs.get(1)
     directory = Path(run["directory"])
     summary = json.loads((directory / "summary.json").read_text())
     assert (run["state"], run["exit_code"], run["balanced"], run["name"]) == ("ended", 0, True, "shift")
@@ -85,7 +85,7 @@ def test_a_run_that_is_killed_has_crashed_and_keeps_what_it_had_counted(tmp_path
         process.send_signal(signal.SIGKILL)
         process.communicate(timeout=LIMIT_S)
     with Catalogue.to_look_at(of_runs_in(tmp_path)) as catalogue:
-        run = catalogue.run(1)
+        run = catalogue.runs.get(1)
     assert (run["state"], run["exit_code"]) == ("crashed", None)
     assert (header.run_number, header.config_digest) == (1, run["config"])
     assert run["counters"]["node"]["trigger"]["events"] >= seen["trigger"]["events"]
@@ -102,8 +102,8 @@ def test_nodes_of_one_machine_are_one_run(tmp_path: Path) -> None:
     output, _ = process.communicate(timeout=LIMIT_S)
     assert process.returncode == 0, output
     with Catalogue.to_look_at(of_runs_in(tmp_path)) as catalogue:
-        (run,) = catalogue.runs()
-        run = catalogue.run(run["number"])
+        (run,) = catalogue.runs.find()
+        run = catalogue.runs.get(run["number"])
     assert (run["chain"], run["state"], run["events"], run["leg"]) == ("exchange", "ended", 10_000, "ready_to_built")
     assert run["bytes"] > 0
     assert "summary.json" in [file["path"] for file in run["files"]]
@@ -114,7 +114,7 @@ def test_an_address_of_nobody_is_a_run_that_failed(tmp_path: Path) -> None:
     output, _ = process.communicate(timeout=LIMIT_S)
     assert process.returncode in (1, 2), output
     with Catalogue.to_look_at(of_runs_in(tmp_path)) as catalogue:
-        (run,) = catalogue.runs()
+        (run,) = catalogue.runs.find()
     assert (run["state"], run["exit_code"]) == ("failed", process.returncode)
     assert output.strip().endswith(f"anello: {run['verdict']}")
 

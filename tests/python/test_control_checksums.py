@@ -12,7 +12,7 @@ from catalogue_synthetic import origin
 
 from anello.catalogue.catalogue import Catalogue, of_runs_in
 from anello.catalogue.entry import Entry
-from anello.catalogue.tables.connected import CatalogueError
+from anello.catalogue.tables.database import CatalogueError
 from anello.configuration.load import load
 from anello.control.checksums import Checksums
 from anello.system.run_directory import CONTROL_LOCK, has_control_room
@@ -20,60 +20,59 @@ from anello.system.run_directory import CONTROL_LOCK, has_control_room
 PATIENCE_S = 60.0
 
 
-class Told(Catalogue):
-    """Tells when it was asked for checksums."""
+class Told:
+    """The files of a catalogue; tells when they were asked for checksums."""
 
-    fails = False
+    def __init__(self, catalogue: Catalogue) -> None:
+        self._files, self.done, self.fails = catalogue.files, threading.Semaphore(0), False
 
     def add_checksums(self, number: int | None = None, is_over: Callable[[], bool] = lambda: False) -> None:
         try:
             if self.fails:
                 raise CatalogueError("it is locked")
-            super().add_checksums(number, is_over)
+            self._files.add_checksums(number, is_over)
         finally:
             self.done.release()
-
-    @property
-    def done(self) -> threading.Semaphore:
-        return self.__dict__.setdefault("_done", threading.Semaphore(0))
 
 
 def run_with_a_file(catalogue: Catalogue, directory: Path) -> int:
     directory.mkdir()
     (directory / "decisions.h5").write_bytes(b"abc")
-    number = catalogue.begin(origin(), directory)
-    catalogue.add_files(number, directory)
+    number = catalogue.runs.begin(origin(), directory)
+    catalogue.files.add(number, directory)
     return number
 
 
 def checksum(catalogue: Catalogue, number: int) -> str | None:
-    (file,) = catalogue.run(number)["files"]
+    (file,) = catalogue.runs.get(number)["files"]
     sha256: str | None = file["sha256"]
     return sha256
 
 
 def test_what_an_earlier_one_left_is_made_first_and_then_each_runs(tmp_path: Path) -> None:
-    with Told(of_runs_in(tmp_path)) as catalogue:
+    with Catalogue(of_runs_in(tmp_path)) as catalogue:
+        files = Told(catalogue)
         left = run_with_a_file(catalogue, tmp_path / "left")
-        with Checksums(catalogue) as checksums:
-            assert catalogue.done.acquire(timeout=PATIENCE_S)
+        with Checksums(files) as checksums:
+            assert files.done.acquire(timeout=PATIENCE_S)
             assert checksum(catalogue, left)
             number = run_with_a_file(catalogue, tmp_path / "new")
             assert checksum(catalogue, number) is None
             checksums.ask()
-            assert catalogue.done.acquire(timeout=PATIENCE_S)
+            assert files.done.acquire(timeout=PATIENCE_S)
             assert checksum(catalogue, number) == checksum(catalogue, left)
 
 
 def test_a_catalogue_that_fails_is_asked_again(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
-    with Told(of_runs_in(tmp_path)) as catalogue:
+    with Catalogue(of_runs_in(tmp_path)) as catalogue:
+        files = Told(catalogue)
         number = run_with_a_file(catalogue, tmp_path / "shift")
-        catalogue.fails = True
-        with Checksums(catalogue) as checksums:
-            assert catalogue.done.acquire(timeout=PATIENCE_S)
-            catalogue.fails = False
+        files.fails = True
+        with Checksums(files) as checksums:
+            assert files.done.acquire(timeout=PATIENCE_S)
+            files.fails = False
             checksums.ask()
-            assert catalogue.done.acquire(timeout=PATIENCE_S)
+            assert files.done.acquire(timeout=PATIENCE_S)
         assert checksum(catalogue, number)
         assert "it is locked. Checksums are made after the next run" in caplog.text
 

@@ -50,7 +50,7 @@ def directory(tmp_path: Path) -> Iterator[Path]:
     """Whatever runs there at the end is killed."""
     yield tmp_path
     with Catalogue(of_runs_in(tmp_path)) as catalogue:
-        for row in catalogue.runs():
+        for row in catalogue.runs.find():
             if row["ended_ns"] is None:
                 os.kill(row["process"], signal.SIGKILL)
 
@@ -97,7 +97,7 @@ def test_a_shift(directory: Path) -> None:
     status = ctl(directory, "stop")
     assert (status["state"], status["run"]) == ("configured", 1)
     with Catalogue(of_runs_in(directory)) as catalogue:
-        assert_ended(catalogue.run(1))
+        assert_ended(catalogue.runs.get(1))
     assert control.kill(signal.SIGTERM) == 0
     assert "must be one that a control room has" in refused(directory, "status")
 
@@ -109,12 +109,12 @@ def test_a_run_outlives_its_control_room(directory: Path) -> None:
     ctl(directory, "start")
     control.kill()
     with Catalogue(of_runs_in(directory)) as catalogue:
-        assert catalogue.run(1)["state"] == "running"
+        assert catalogue.runs.get(1)["state"] == "running"
         again = Control(directory)
         status = ctl(directory, "status")
         assert (status["state"], status["run"]) == ("running", 1)
         ctl(directory, "stop")
-        assert_ended(catalogue.run(1))
+        assert_ended(catalogue.runs.get(1))
     again.kill(signal.SIGTERM)
 
 
@@ -123,12 +123,12 @@ def test_a_node_that_is_killed_leaves_a_crashed_run_and_an_alarm(directory: Path
     ctl(directory, "arm")
     ctl(directory, "start")
     with Catalogue(of_runs_in(directory)) as catalogue:
-        os.kill(catalogue.run(1)["process"], signal.SIGKILL)
+        os.kill(catalogue.runs.get(1)["process"], signal.SIGKILL)
         deadline = time.monotonic() + 60
-        while not (raised := catalogue.alarms(raised_only=True)):
+        while not (raised := catalogue.alarms.newest(raised_only=True)):
             assert time.monotonic() < deadline
             time.sleep(0.01)
-        assert catalogue.run(1)["state"] == "crashed"
+        assert catalogue.runs.get(1)["state"] == "crashed"
         assert raised[0]["rule"] == "run lost"
         assert "was killed by signal 9" in raised[0]["text"]
         status = ctl(directory, "status")
@@ -151,4 +151,4 @@ def test_a_run_with_a_page_ends_with_the_first_ctrl_c(directory: Path) -> None:
     assert process.wait(60) == 0
     assert "the ledger balances" in said
     with Catalogue(of_runs_in(directory)) as catalogue:
-        assert catalogue.run(1)["state"] == "ended"
+        assert catalogue.runs.get(1)["state"] == "ended"

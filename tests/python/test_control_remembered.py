@@ -23,9 +23,9 @@ TOKENS = Tokens("v" * 32, "o" * 32)
 def catalogue(tmp_path: Path) -> Iterator[Catalogue]:
     with Catalogue(of_runs_in(tmp_path)) as opened:
         for seconds in (1.0, 2.0):
-            number = opened.begin(origin(), tmp_path)
-            opened.add_notices(number, ["board 2 is silent"])
-            opened.end(number, End(
+            number = opened.runs.begin(origin(), tmp_path)
+            opened.notices.add(number, ["board 2 is silent"])
+            opened.runs.end(number, End(
                 RunState.ENDED, exit_code=0, balanced=True, events=1000, lost=3, bytes=1 << 40, seconds=seconds,
                 leg="a_to_b", p50_ns=1e5, p999_ns=9e5, quality_found={"efficiency": float("nan")},
                 losses=[Loss("packets lost", 3)], latency={"a_to_b": Leg(1000, [(1e5, 1.03e5, 1000)])},
@@ -72,7 +72,7 @@ def test_what_people_write(http: TestClient) -> None:
 
 
 def test_alarms(http: TestClient, catalogue: Catalogue) -> None:
-    number = catalogue.raise_alarm("silence", "board 2 is silent", run=2)
+    number = catalogue.alarms.raise_alarm("silence", "board 2 is silent", run=2)
     assert http.post(f"/api/v1/alarms/{number}/ack", json={"author": "me"}).status_code == 204
     assert http.get("/api/v1/alarms").json()[0]["acked_by"] == "me"
     assert 'anello_alarms{state="acknowledged"} 1.0' in http.get("/metrics").text
@@ -80,7 +80,7 @@ def test_alarms(http: TestClient, catalogue: Catalogue) -> None:
 
 def test_history(http: TestClient, catalogue: Catalogue) -> None:
     for second in range(3):
-        catalogue.add_history(second * 10**9, 2, {"decided_hz": 100.0 + second})
+        catalogue.history.add(second * 10**9, 2, {"decided_hz": 100.0 + second})
     found = http.get("/api/v1/history?metric=decided_hz&to_ns=5000000000").json()
     assert found["value"] == [100.0, 101.0, 102.0]
     assert http.get("/api/v1/history?metric=nothing").json()["value"] == []

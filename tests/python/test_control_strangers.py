@@ -118,7 +118,7 @@ def mode(path: Path) -> int:
 
 def test_only_their_owner_reads_catalogue_and_log(tmp_path: Path) -> None:
     with Catalogue(of_runs_in(tmp_path)) as catalogue:
-        catalogue.add_log("a word", author="me")
+        catalogue.log.add("a word", author="me")
         for file in of_runs_in(tmp_path).parent.glob(f"{of_runs_in(tmp_path).name}*"):
             assert mode(file) == 0o600, file
     with RunLog(tmp_path / "run.log") as log:

@@ -131,12 +131,12 @@ def test_a_farm_here_is_led_from_its_start_to_its_end(farm: Farm) -> None:
     assert [(member.rank, member.machine) for member in room.status().members] == [(0, "here"), (1, "here")]
     assert room.status().node_page == members(room)[0].page
     with Catalogue(of_runs_in(farm.runs)) as catalogue:
-        assert catalogue.run(1)["state"] == "ready"
+        assert catalogue.runs.get(1)["state"] == "ready"
         room.start()
-        wait(lambda: catalogue.run(1)["state"] == "running")
+        wait(lambda: catalogue.runs.get(1)["state"] == "running")
         room.stop()
         wait(is_in(room, State.CONFIGURED))
-        row = catalogue.run(1)
+        row = catalogue.runs.get(1)
     assert (row["state"], row["exit_code"], row["balanced"]) == ("ended", 0, True)
     assert room.status().members == ()
 
@@ -152,7 +152,7 @@ def test_a_farm_that_is_aborted_leaves_an_aborted_run(farm: Farm) -> None:
     room.abort()
     assert room.status().state is State.CONFIGURED
     with Catalogue(of_runs_in(farm.runs)) as catalogue:
-        assert [row["state"] for row in catalogue.runs()] == ["aborted", "aborted"]
+        assert [row["state"] for row in catalogue.runs.find()] == ["aborted", "aborted"]
 
 
 def test_a_run_goes_on_without_a_node_that_dies(farm: Farm) -> None:
@@ -185,7 +185,7 @@ def test_the_death_of_the_node_that_leads_is_an_error_with_its_cause(farm: Farm)
     wait(is_in(room, State.ERROR))
     assert "killed by signal 9" in room.status().cause
     with Catalogue(of_runs_in(farm.runs)) as catalogue:
-        assert catalogue.run(1)["state"] == "crashed"
+        assert catalogue.runs.get(1)["state"] == "crashed"
 
 
 @pytest.mark.long
@@ -224,7 +224,7 @@ def test_nodes_elsewhere_take_part(with_agents: Farm) -> None:
     room.stop()
     wait(is_in(room, State.CONFIGURED))
     with Catalogue(of_runs_in(farm.runs)) as catalogue:
-        row = catalogue.run(1)
+        row = catalogue.runs.get(1)
     assert (row["state"], row["exit_code"], row["balanced"]) == ("ended", 0, True)
     wait(lambda: {node.state for agent in farm.agents.present for node in agent.nodes} == {"ended"})
     assert [row["nodes"] for row in farm.agents.as_rows()] == [[], []]
@@ -256,7 +256,7 @@ def test_a_run_outlives_its_agents_and_its_control_room(with_agents: Farm) -> No
     room.stop()
     wait(is_in(room, State.CONFIGURED))
     with Catalogue(of_runs_in(farm.runs)) as catalogue:
-        assert catalogue.run(1)["state"] == "ended"
+        assert catalogue.runs.get(1)["state"] == "ended"
 
 
 @pytest.mark.long

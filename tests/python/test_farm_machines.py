@@ -78,9 +78,9 @@ def test_a_run_on_three_machines_is_led_to_its_end(machines: Machines) -> None:
     assert machines.ctl("arm")["state"] == "ready"
     assert machines.ctl("start")["state"] == "running"
     with Catalogue(of_runs_in(machines.runs)) as catalogue:
-        eventually(lambda: (catalogue.run(1)["state"]) == "running")
+        eventually(lambda: (catalogue.runs.get(1)["state"]) == "running")
         assert machines.ctl("stop")["state"] == "configured"
-        row = catalogue.run(1)
+        row = catalogue.runs.get(1)
     assert (row["state"], row["balanced"]) == ("ended", True)
     summary = json.loads((Path(row["directory"]) / "summary.json").read_text())
     assert [node["rank"] for node in summary["nodes"]] == [0, 1, 2]

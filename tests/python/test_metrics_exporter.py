@@ -129,8 +129,8 @@ def status(digest: str) -> Status:
 def test_the_view_is_made_with_the_configuration_that_the_run_had(tmp_path: Path) -> None:
     config = load(RICH)
     with Catalogue(of_runs_in(tmp_path / "b")) as catalogue:
-        catalogue.begin(Origin.of(config), tmp_path)
-        catalogue.begin(origin(configuration="not a configuration"), tmp_path)
+        catalogue.runs.begin(Origin.of(config), tmp_path)
+        catalogue.runs.begin(origin(configuration="not a configuration"), tmp_path)
     configurations = Configurations([tmp_path / "a", tmp_path / "b"])
     assert type(configurations.view(status(Origin.of(config).config_digest))) is type(view_of(config))
     for unknown in ("0" * 16, origin().config_digest):

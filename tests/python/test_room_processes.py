@@ -64,11 +64,11 @@ def test_a_run_goes_on_while_its_room_changes(room: RunController, tmp_path: Pat
     assert Path("/dev/shm", status.node_page).exists()
     assert Path("/dev/shm", status.source_page).exists()
     with Catalogue(of_runs_in(tmp_path)) as catalogue:
-        row = catalogue.run(1)
+        row = catalogue.runs.get(1)
         assert (row["state"], row["config"], row["directory"]) == ("running", status.config_digest, status.directory)
         again.stop()
         wait(is_in(again, State.CONFIGURED))
-        assert catalogue.run(1)["state"] == "ended"
+        assert catalogue.runs.get(1)["state"] == "ended"
     summary = json.loads((Path(status.directory) / "summary.json").read_text())
     assert summary["balanced"]
     assert summary["counters"]["node"]["trigger"]["events"] > 0
@@ -84,7 +84,7 @@ def test_a_run_whose_process_is_killed_is_an_error_that_says_so(room: RunControl
     assert "was killed by signal 9" in room.status().cause
     assert room.status().node_page == ""
     with Catalogue(of_runs_in(tmp_path)) as catalogue:
-        assert catalogue.run(1)["state"] == "crashed"
+        assert catalogue.runs.get(1)["state"] == "crashed"
     room.reset()
     assert room.status().state is State.OFFLINE
 
@@ -105,7 +105,7 @@ def test_a_run_that_is_aborted_is_over_at_once(room: RunController, tmp_path: Pa
     room.abort()
     assert room.status().state is State.CONFIGURED
     with Catalogue(of_runs_in(tmp_path)) as catalogue:
-        assert catalogue.run(1)["state"] == "aborted"
+        assert catalogue.runs.get(1)["state"] == "aborted"
     room.arm()
     room.start()
     process = process_of(room)

@@ -88,7 +88,7 @@ def shift(tmp_path: Path) -> Iterator[Shift]:
             control.terminate()
             control.wait(60)
             with Catalogue(of_runs_in(tmp_path)) as catalogue:
-                for row in catalogue.runs():
+                for row in catalogue.runs.find():
                     if row["ended_ns"] is None:
                         os.kill(row["process"], 9)
         home = address.partition("/#")[0]
@@ -100,7 +100,7 @@ def shift(tmp_path: Path) -> Iterator[Shift]:
 def samples(shift: Shift) -> list[tuple[int, float]]:
     """Of the history: time, rate of the time since the sample before."""
     with Catalogue(of_runs_in(shift.runs)) as catalogue:
-        return catalogue.history("decided_hz", 0, time.time_ns(), 1e-6)
+        return catalogue.history.get("decided_hz", 0, time.time_ns(), 1e-6)
 
 
 def counted(shift: Shift, page: pages.Page) -> tuple[int, int]:
@@ -147,7 +147,7 @@ def yesterday(shift: Shift) -> None:
     shift.click("Mark")
     shift.see("Run 1 is marked good")
     with Catalogue(of_runs_in(shift.runs)) as catalogue:
-        row = catalogue.run(1)
+        row = catalogue.runs.get(1)
         assert (row["state"], row["balanced"], row["quality"], row["comment"]) == (
             "ended",
             True,
@@ -178,10 +178,10 @@ def today(shift: Shift) -> None:
     shift.click("Stop")
     shift.is_in(State.CONFIGURED)
     with Catalogue(of_runs_in(shift.runs)) as catalogue:
-        assert catalogue.run(2)["state"] == "ended"
-        alarm = next(row for row in catalogue.alarms() if row["rule"] == "silent_boards > 0")
+        assert catalogue.runs.get(2)["state"] == "ended"
+        alarm = next(row for row in catalogue.alarms.newest() if row["rule"] == "silent_boards > 0")
         assert (alarm["run"], alarm["acked_by"]) == (2, "anna")
-        assert catalogue.log()[0]["author"] == "anna"
+        assert catalogue.log.newest()[0]["author"] == "anna"
 
 
 def compared(shift: Shift) -> None:

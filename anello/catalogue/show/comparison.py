@@ -9,7 +9,7 @@ from rich.table import Table
 from rich.text import Text
 
 from anello.catalogue.show.runs import at, milliseconds
-from anello.catalogue.tables.connected import Row
+from anello.catalogue.tables.database import Row
 from anello.report.report import plain_table
 
 MARK = "beyond chance"

@@ -5,45 +5,46 @@ from collections.abc import Iterator, Mapping
 from typing import Any
 
 from anello.catalogue.show import chance
-from anello.catalogue.tables.connected import Row
-from anello.catalogue.tables.runs import Runs
+from anello.catalogue.tables.configurations import ConfigurationTable
+from anello.catalogue.tables.database import Row
+from anello.catalogue.tables.runs import RunTable
 
 RISK = 0.0027  # of saying once in a comparison that something differs where it was chance: 3 sigma
 QUANTILES = {"p50": 0.5, "p99": 0.99, "p99.9": 0.999, "p99.99": 0.9999}
 LEAST_BEYOND = 10  # events beyond a quantile in each run, else it says nothing
-BESIDE = ("losses", "latency", "files", "counters", "notices", "configuration", "alarms", "log")  # of Runs.run
+BESIDE = ("losses", "latency", "files", "counters", "notices", "configuration", "alarms", "log")  # of RunTable.get
 
 
-class Compare(Runs):
-    def compare(self, first: int, second: int) -> Row:
-        """Raises NoSuchError, CatalogueError.
+def compare_runs(runs: RunTable, first: int, second: int) -> Row:
+    """Raises NoSuchError, CatalogueError.
 
-        runs: the columns of both. Where something has both: first, second, ratio, chance (that equal runs differ as
-        much) and beyond (chance does not explain it, all comparisons taken together).
-        configuration: [key, first, second] of keys that differ, None where one has none.
-        rates: [what, ...]; losses: [cause, ordered, ...], compared per event; quality: [what, ...].
-        latency: leg -> first, second: counts; distance (Kolmogorov, Smirnov), chance, beyond; quantiles, in ns:
-        [quantile, ...].
-        verdict: lines for people; n_beyond.
-        """
-        one, other = self.run(first), self.run(second)
-        compared = judged(one, other)
-        configuration = _differing(*(run["configuration"]["values"] for run in (one, other)))
-        lines = list(_verdict(compared, len(configuration)))
-        return {
-            "runs": [{name: value for name, value in run.items() if name not in BESIDE} for run in (one, other)],
-            "configuration": configuration, **compared, "verdict": lines,
-            "n_beyond": sum(row["beyond"] for row in _judged(compared)),
-        }  # fmt: skip
+    runs: the columns of both. Where something has both: first, second, ratio, chance (that equal runs differ as
+    much) and beyond (chance does not explain it, all comparisons taken together).
+    configuration: [key, first, second] of keys that differ, None where one has none.
+    rates: [what, ...]; losses: [cause, ordered, ...], compared per event; quality: [what, ...].
+    latency: leg -> first, second: counts; distance (Kolmogorov, Smirnov), chance, beyond; quantiles, in ns:
+    [quantile, ...].
+    verdict: lines for people; n_beyond.
+    """
+    one, other = runs.get(first), runs.get(second)
+    compared = judged(one, other)
+    configuration = _differing(*(run["configuration"]["values"] for run in (one, other)))
+    lines = list(_verdict(compared, len(configuration)))
+    return {
+        "runs": [{name: value for name, value in run.items() if name not in BESIDE} for run in (one, other)],
+        "configuration": configuration, **compared, "verdict": lines,
+        "n_beyond": sum(row["beyond"] for row in _judged(compared)),
+    }  # fmt: skip
 
-    def difference(self, first: str, second: str) -> list[Row]:
-        """Between two configurations, by their digests: [key, first, second] of keys that differ. Raises NoSuchError,
-        CatalogueError."""
-        return _differing(*(self.configuration(digest)["values"] for digest in (first, second)))
+
+def compare_configurations(configurations: ConfigurationTable, first: str, second: str) -> list[Row]:
+    """Between two configurations, by their digests: [key, first, second] of keys that differ. Raises NoSuchError,
+    CatalogueError."""
+    return _differing(*(configurations.get(digest)["values"] for digest in (first, second)))
 
 
 def judged(one: Row, other: Row) -> Row:
-    """rates, losses, latency and quality of two runs as Runs.run has them, beside each other, each with its verdict."""
+    """rates, losses, latency and quality of two runs (RunTable.get) beside each other, each with its verdict."""
     compared = {
         "rates": list(_rates(one, other)),
         "losses": list(_losses(one, other)),

@@ -4,34 +4,39 @@
 import json
 import sqlite3
 
-from anello.catalogue.tables.connected import Connected, NoSuchError, Row
+from anello.catalogue.tables.database import Database, NoSuchError, Row
 from anello.configuration.origin import Origin
 
 
-class Configurations(Connected):
-    def configuration(self, digest: str) -> Row:
+class ConfigurationTable:
+    def __init__(self, database: Database) -> None:
+        self._database = database
+
+    def get(self, digest: str) -> Row:
         """digest, chain, values (by dotted key), toml, parent (the digest that the chain had before), author, at_ns.
         The first letters of a digest are enough where no other one has them. Raises NoSuchError."""
-        found = self._rows("SELECT * FROM config WHERE substr(digest, 1, length(?1)) = ?1 ORDER BY digest", digest)
+        found = self._database.rows(
+            "SELECT * FROM config WHERE substr(digest, 1, length(?1)) = ?1 ORDER BY digest", digest
+        )
         if len(found) != 1 and digest not in (row["digest"] for row in found):
             known = f"these begin so: {', '.join(row['digest'] for row in found[:5])}" if found else "none begins so"
-            raise NoSuchError(f"there is no configuration {digest!r} in {self.path}: {known}")
+            raise NoSuchError(f"there is no configuration {digest!r} in {self._database.path}: {known}")
         return found[0] | {"values": json.loads(found[0]["values"])}
 
-    def configurations(self, chain: str | None = None) -> list[Row]:
+    def find(self, chain: str | None = None) -> list[Row]:
         """Newest first: digest, chain, name, parent, author, at_ns; how many runs had it, first_run and last_run: their
         numbers, None where none had."""
         where, values = ("WHERE config.chain = ?", (chain,)) if chain else ("", ())
-        return self._rows(
+        return self._database.rows(
             "SELECT digest, config.chain, json_extract(\"values\", '$.\"run.name\"') AS name, parent, author, at_ns,"
             " count(number) AS runs, min(number) AS first_run, max(number) AS last_run"
             f" FROM config LEFT JOIN run ON config = digest {where} GROUP BY digest ORDER BY at_ns DESC, digest",
             *values,
         )  # fmt: skip
 
-    def add_configuration(self, origin: Origin) -> str:
+    def add(self, origin: Origin) -> str:
         """One that was saved, but not run yet. Its digest. Raises CatalogueError."""
-        with self._writing() as database:
+        with self._database.writing() as database:
             keep_configuration(database, origin)
         return origin.config_digest
 

@@ -8,11 +8,12 @@ from typing import Any
 from anello import registry
 from anello.account.record import CounterDict
 from anello.account.verdict import Word
-from anello.catalogue.end import OVER, End, RunState
+from anello.catalogue.end import End, RunState
 from anello.catalogue.from_record import bytes_in, histogram
 from anello.catalogue.process import Process
-from anello.catalogue.tables.connected import Row
-from anello.catalogue.tables.runs import Runs
+from anello.catalogue.tables.configurations import ConfigurationTable
+from anello.catalogue.tables.database import Row
+from anello.catalogue.tables.runs import RunTable
 from anello.counters import pages
 from anello.counters.live import PlainView, view_of_text
 from anello.counters.pages import Page
@@ -21,23 +22,22 @@ from anello.errors import ConfigError, EngineMissingError
 COLUMNS = ("host", "boot", "number_space", "process", "process_start")
 
 
-class Crashed(Runs):
-    def close_crashed(self) -> list[int]:
-        """Each run that is not over and whose process has ended without a word; their numbers. Its counter page is
-        taken away. Whoever opens the catalogue does so. Raises CatalogueError."""
-        found = self._rows("SELECT * FROM run WHERE state NOT IN (?, ?, ?, ?) ORDER BY number", *OVER)
-        return [row["number"] for row in found if self._close_if_crashed(row)]
+def close_crashed(runs: RunTable, configurations: ConfigurationTable) -> list[int]:
+    """Closes each run that is not over and whose process has ended without a word; their numbers. The counter page of
+    each is taken away. Raises CatalogueError."""
+    return [row["number"] for row in runs.open() if _close_if_crashed(row, runs, configurations)]
 
-    def _close_if_crashed(self, row: Row) -> bool:
-        if not Process(*(row[column] for column in COLUMNS)).has_ended():
-            return False
-        page = _page_of(row)
-        end = _end(row, page, self.configuration(row["config"])["toml"])
-        is_ours = self.end(row["number"], end, only_if_open=True)  # not where another process was first
-        if page:
-            with suppress(OSError):  # of another user
-                page.remove()
-        return is_ours
+
+def _close_if_crashed(row: Row, runs: RunTable, configurations: ConfigurationTable) -> bool:
+    if not Process(*(row[column] for column in COLUMNS)).has_ended():
+        return False
+    page = _page_of(row)
+    end = _end(row, page, configurations.get(row["config"])["toml"])
+    is_ours = runs.end(row["number"], end, only_if_open=True)  # not where another process was first
+    if page:
+        with suppress(OSError):  # of another user
+            page.remove()
+    return is_ours
 
 
 def _page_of(row: Row) -> Page | None:

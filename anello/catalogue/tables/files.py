@@ -6,18 +6,20 @@ from collections.abc import Callable, Iterator
 from contextlib import suppress
 from pathlib import Path
 
-from anello.catalogue.tables.connected import FILE, printable
-from anello.catalogue.tables.runs import Runs
+from anello.catalogue.tables.database import FILE, Database, printable
 
 PIECE_BYTES = 1 << 20
 
 
-class Files(Runs):
-    def add_files(self, number: int, directory: Path) -> None:
+class FileTable:
+    def __init__(self, database: Database) -> None:
+        self._database = database
+
+    def add(self, number: int, directory: Path) -> None:
         """Of a run that is over: all below its directory, with their sizes. Raises CatalogueError."""
-        with self._in_words():
+        with self._database.in_words():
             found = list(_regular_below(directory))
-        with self._writing() as database:
+        with self._database.writing() as database:
             database.executemany(
                 "INSERT OR REPLACE INTO file VALUES (?, ?, ?, NULL, ?)",
                 [(number, _name(path, directory), size, changed_ns) for path, size, changed_ns in found],
@@ -27,7 +29,7 @@ class Files(Runs):
         """Of the files that have none, of this run or of all, the newest first: about a second per GB. Whatever
         interrupts it, what it has is kept, and the next one makes the rest. A file that is gone, or is not as it was
         then, gets none. is_over: asked all the time. Raises CatalogueError."""
-        runs = self._rows(
+        runs = self._database.rows(
             "SELECT DISTINCT number, directory FROM run JOIN file ON run = number WHERE sha256 IS NULL"
             " AND number = ifnull(?, number) ORDER BY number DESC", number,
         )  # fmt: skip
@@ -35,8 +37,10 @@ class Files(Runs):
             self._add_checksums_of(run["number"], Path(run["directory"]), is_over)
 
     def _add_checksums_of(self, number: int, directory: Path, is_over: Callable[[], bool]) -> None:
-        missing = self._rows("SELECT path, bytes, closed_ns FROM file WHERE run = ? AND sha256 IS NULL", number)
-        with self._in_words():
+        missing = self._database.rows(
+            "SELECT path, bytes, closed_ns FROM file WHERE run = ? AND sha256 IS NULL", number
+        )
+        with self._database.in_words():
             there = {(_name(path, directory), size, at): path for path, size, at in _regular_below(directory)}
         for row in missing:
             path = there.get((row["path"], row["bytes"], row["closed_ns"]))
@@ -45,7 +49,7 @@ class Files(Runs):
                     self._set_checksum(number, row["path"], sha256)
 
     def _set_checksum(self, number: int, path: str, sha256: str) -> None:
-        with self._writing() as database:
+        with self._database.writing() as database:
             database.execute("UPDATE file SET sha256 = ? WHERE run = ? AND path = ?", (sha256, number, path))
 
 

@@ -6,7 +6,7 @@ import sqlite3
 from collections.abc import Mapping
 from typing import Literal
 
-from anello.catalogue.tables.connected import Connected
+from anello.catalogue.tables.database import Database
 
 SECOND_NS = 1_000_000_000
 FINE_NS = 24 * 3600 * SECOND_NS  # as it came
@@ -15,14 +15,15 @@ AT_A_TIME_NS = 3600 * SECOND_NS  # thinned in one transaction
 BETWEEN_NS = 60 * SECOND_NS  # from one thinning to the next
 
 
-class History(Connected):
-    _next_thinning_ns = 0
+class HistoryTable:
+    def __init__(self, database: Database) -> None:
+        self._database, self._next_thinning_ns = database, 0
 
-    def add_history(self, t_ns: int, run: int | None, figures: Mapping[str, float]) -> None:
+    def add(self, t_ns: int, run: int | None, figures: Mapping[str, float]) -> None:
         """A sample of each figure at one moment (wall clock); what is not finite is left out. Meant for once a second,
         by one program. run: the number of the run that it is of. Raises CatalogueError."""
         finite = [(name, float(value)) for name, value in figures.items() if math.isfinite(value)]
-        with self._writing() as database:
+        with self._database.writing() as database:
             database.executemany("INSERT OR IGNORE INTO metric(name) VALUES (?)", [(name,) for name, _ in finite])
             database.executemany(
                 "INSERT OR REPLACE INTO history SELECT id, ?, ?, ?, ?, 1 FROM metric WHERE name = ?",
@@ -32,14 +33,14 @@ class History(Connected):
             self._next_thinning_ns = t_ns + BETWEEN_NS
             self.thin(t_ns)
 
-    def history(
+    def get(
         self, metric: str, from_ns: int, to_ns: int, step_s: float = 1.0, *, what: Literal["mean", "greatest"] = "mean"
     ) -> list[tuple[int, float]]:
         """(time, mean or greatest value) of a figure, from_ns <= time < to_ns, at most one for each step; a step begins
         at a whole multiple of its length. Empty where nobody looked. Raises CatalogueError."""
         step_ns = max(1, round(step_s * SECOND_NS))
         reduced = "sum(value * n) / sum(n)" if what == "mean" else "max(greatest)"
-        rows = self._rows(
+        rows = self._database.rows(
             f"SELECT t_ns / ? * ? AS begin_ns, {reduced} AS reduced FROM history"
             " WHERE metric = (SELECT id FROM metric WHERE name = ?) AND t_ns >= ? AND t_ns < ?"
             " GROUP BY begin_ns ORDER BY begin_ns", step_ns, step_ns, metric, from_ns, to_ns,
@@ -48,13 +49,13 @@ class History(Connected):
 
     def metrics(self) -> list[str]:
         """Figures that there is any history of. Raises CatalogueError."""
-        return [row["name"] for row in self._rows("SELECT name FROM metric ORDER BY name")]
+        return [row["name"] for row in self._database.rows("SELECT name FROM metric ORDER BY name")]
 
     def thin(self, now_ns: int) -> None:
-        """Some hours of what is older than a day, one after another. add_history does so by itself. Raises
+        """Some hours of what is older than a day, one after another. add() does so by itself. Raises
         CatalogueError."""
         until_ns = (now_ns - FINE_NS) // BIN_NS * BIN_NS
-        with self._writing() as database:
+        with self._database.writing() as database:
             begin_ns = _thinned_until(database)
             end_ns = until_ns if begin_ns is None else min(until_ns, begin_ns + AT_A_TIME_NS)
             if begin_ns is not None and end_ns > begin_ns:

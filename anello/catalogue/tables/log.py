@@ -4,38 +4,39 @@
 import sqlite3
 
 from anello.catalogue.end import Quality
-from anello.catalogue.tables.connected import Row, printable
-from anello.catalogue.tables.runs import Runs, need_run
+from anello.catalogue.tables.database import Clock, Database, Row, printable
+from anello.catalogue.tables.runs import need_run
 
 
-class Log(Runs):
+class LogTable:
     """Rows of the log: id, run, t_ns, author, text."""
 
-    def add_log(self, text: str, *, author: str, run: int | None = None, t_ns: int | None = None) -> int:
+    def __init__(self, database: Database, clock: Clock) -> None:
+        self._database, self._clock = database, clock
+
+    def add(self, text: str, *, author: str, run: int | None = None, t_ns: int | None = None) -> int:
         """The entry's number. run: None: of none. Raises NoSuchError, CatalogueError."""
         now_ns = self._clock() if t_ns is None else t_ns
-        with self._writing() as database:
+        with self._database.writing() as database:
             if run is not None:
                 need_run(database, run)
             return _add(database, (run, now_ns, author, text))
 
-    def log(self, limit: int = 100, run: int | None = None) -> list[Row]:
+    def newest(self, limit: int = 100, run: int | None = None) -> list[Row]:
         """Newest first. run: None: of all, and of none. Raises CatalogueError."""
-        return self._rows("SELECT * FROM log WHERE ? IS NULL OR run = ? ORDER BY id DESC LIMIT ?", run, run, limit)
+        return self._database.rows(
+            "SELECT * FROM log WHERE ? IS NULL OR run = ? ORDER BY id DESC LIMIT ?", run, run, limit
+        )
 
     def mark(self, number: int, quality: str, comment: str = "", *, author: str) -> None:
         """What somebody thinks of a run: good, bad, test, unknown, and why; the log book says who said so. Raises
         ValueError for another word, NoSuchError, CatalogueError."""
         quality, why = Quality(quality), f": {comment}" if comment else ""
-        with self._writing() as database:
+        with self._database.writing() as database:
             need_run(database, number)
             database.execute("UPDATE run SET quality = ?, comment = ? WHERE number = ?",
                              (quality, printable(comment), number))  # fmt: skip
             _add(database, (number, self._clock(), author, f"marked {quality}{why}"))
-
-    def notices(self, limit: int = 100, run: int | None = None) -> list[Row]:
-        """id, run, t_ns, severity, source, text, times; newest first. run: None: of all. Raises CatalogueError."""
-        return self._rows("SELECT * FROM notice WHERE ? IS NULL OR run = ? ORDER BY id DESC LIMIT ?", run, run, limit)
 
 
 def _add(database: sqlite3.Connection, entry: tuple[int | None, int, str, str]) -> int:

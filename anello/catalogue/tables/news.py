@@ -1,14 +1,18 @@
 # SPDX-License-Identifier: Apache-2.0
 """What was added by anybody since the last look."""
 
-from anello.catalogue.tables.connected import Connected, Row
+from anello.catalogue.tables.database import Database, Row
 
 KINDS = {"notice": "id", "log": "id", "alarm": "change"}  # table -> the column that rises
 MOST = 100  # of each kind in one look
 
 
-class News(Connected):
-    def news(self) -> dict[str, list[Row]]:
+class NewRows:
+    def __init__(self, database: Database) -> None:
+        self._database = database
+        self._told: dict[str, int] | None = None
+
+    def since_last_call(self) -> dict[str, list[Row]]:
         """notice, log, alarm -> rows that were added or, of alarms, changed since the last call, oldest first; at the
         first call nothing. Raises CatalogueError."""
         if self._told is None:
@@ -17,11 +21,9 @@ class News(Connected):
         self._told |= {kind: rows[-1][KINDS[kind]] for kind, rows in new.items() if rows}
         return {kind: rows for kind, rows in new.items() if rows}
 
-    _told: dict[str, int] | None = None
-
     def _newest(self, kind: str) -> int:
-        return int(self._rows(f"SELECT coalesce(max({KINDS[kind]}), 0) AS newest FROM {kind}")[0]["newest"])
+        return int(self._database.rows(f"SELECT coalesce(max({KINDS[kind]}), 0) AS newest FROM {kind}")[0]["newest"])
 
     def _since(self, kind: str, last: int) -> list[Row]:
         column = KINDS[kind]
-        return self._rows(f"SELECT * FROM {kind} WHERE {column} > ? ORDER BY {column} LIMIT {MOST}", last)
+        return self._database.rows(f"SELECT * FROM {kind} WHERE {column} > ? ORDER BY {column} LIMIT {MOST}", last)

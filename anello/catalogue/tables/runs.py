@@ -3,22 +3,17 @@
 
 import json
 import sqlite3
-import time
-from collections.abc import Callable, Sequence
 from contextlib import suppress
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
-from anello.account.notices import Notice
 from anello.catalogue.end import OVER, End, RunState, keep_results
 from anello.catalogue.process import Process
-from anello.catalogue.tables.configurations import Configurations, keep_configuration
-from anello.catalogue.tables.connected import BUSY_S, NoSuchError, Row, printable
+from anello.catalogue.tables.configurations import ConfigurationTable, keep_configuration
+from anello.catalogue.tables.database import Clock, Database, NoSuchError, Row, printable
 from anello.configuration.origin import Origin
 from anello.report.summary import no_nan
-
-Clock = Callable[[], int]  # wall clock, ns
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -41,20 +36,16 @@ class Filter:
         return f"{where} ORDER BY number DESC LIMIT ?", [*given.values(), -1 if self.limit is None else self.limit]
 
 
-class Runs(Configurations):
+class RunTable:
     """Runs, newest first wherever there are several."""
 
-    def __init__(
-        self, path: Path, *, busy_s: float = BUSY_S, clock: Clock = time.time_ns, read_only: bool = False
-    ) -> None:  # fmt: skip
-        """Raises CatalogueError."""
-        super().__init__(path, busy_s=busy_s, read_only=read_only)
-        self._clock = clock
+    def __init__(self, database: Database, configurations: ConfigurationTable, clock: Clock) -> None:
+        self._database, self._configurations, self._clock = database, configurations, clock
 
     # --- By the run itself ------------------------------------------------------------------------------------------
     def begin(self, origin: Origin, directory: Path, *, page: str = "", process: Process | None = None) -> int:
         """Its number. page: of its counters. process: None: this one. Raises CatalogueError."""
-        with self._in_words():
+        with self._database.in_words():
             own, place = process or Process.this(), _absolute(directory)
         values = {
             "name": origin.name, "chain": origin.chain, "state": RunState.CONFIGURED, "started_ns": origin.started_ns,
@@ -63,7 +54,7 @@ class Runs(Configurations):
             "process": own.number, "process_start": own.start_ticks, "boot": own.boot,
             "number_space": own.number_space, "page": page.removeprefix("/"),
         }  # fmt: skip
-        with self._writing(lasting=True) as database:
+        with self._database.writing(lasting=True) as database:
             keep_configuration(database, origin)
             number = database.execute(
                 f"INSERT INTO run({', '.join(values)}) VALUES ({', '.join('?' * len(values))})", [*values.values()]
@@ -73,7 +64,7 @@ class Runs(Configurations):
 
     def set_state(self, number: int, state: str) -> None:
         """Of a run that is not over. Raises CatalogueError."""
-        with self._writing() as database:
+        with self._database.writing() as database:
             database.execute(
                 "UPDATE run SET state = ? WHERE number = ? AND state NOT IN (?, ?, ?, ?)",
                 (RunState(state), number, *OVER),
@@ -81,7 +72,7 @@ class Runs(Configurations):
 
     def set_directory(self, number: int, directory: Path) -> None:
         """Where its files are. Raises CatalogueError."""
-        with self._writing() as database:
+        with self._database.writing() as database:
             database.execute("UPDATE run SET directory = ? WHERE number = ?", (_absolute(directory), number))
 
     def end(self, number: int, end: End, *, only_if_open: bool = False) -> bool:
@@ -89,7 +80,7 @@ class Runs(Configurations):
         values = {name: value for name, value in asdict(end).items() if name not in ("losses", "latency", "counters")}
         values |= {"ended_ns": end.ended_ns or self._clock(), "quality_found": json.dumps(no_nan(end.quality_found))}
         open_, states = ("AND state NOT IN (?, ?, ?, ?)", OVER) if only_if_open else ("", ())
-        with self._writing() as database:
+        with self._database.writing() as database:
             changed = database.execute(
                 f"UPDATE run SET {', '.join(f'{name} = ?' for name in values)} WHERE number = ? {open_}",
                 [*values.values(), number, *states],
@@ -98,59 +89,53 @@ class Runs(Configurations):
                 keep_results(database, number, end)
         return bool(changed)
 
-    def add_notices(self, number: int | None, lines: Sequence[str], *, severity: str = "warning", source: str = "node",
-                    t_ns: int | None = None) -> None:  # fmt: skip
-        """number: None: of no run. A line that is the run's last one is counted there. Raises CatalogueError."""
-        now_ns = self._clock() if t_ns is None else t_ns
-        with self._writing() as database:
-            for line in lines:
-                _add_notice(database, (number, now_ns, severity, source, printable(line)))
-
-    def add_told(self, number: int, notices: Sequence[Notice], *, source: str = "node") -> None:
-        """As add_notices, of notices with their own times. Raises CatalogueError."""
-        with self._writing() as database:
-            for one in notices:
-                _add_notice(database, (number, one.time_ns, one.severity, source, printable(one.text)), one.times)
-
     # --- By whoever looks -------------------------------------------------------------------------------------------
-    def runs(self, wanted: Filter | None = None) -> list[Row]:
+    def find(self, wanted: Filter | None = None) -> list[Row]:
         """The columns of run, rate_hz, and how many notices there were."""
         where, values = (wanted or Filter()).where()
-        found = self._rows(
+        found = self._database.rows(
             "SELECT *, (SELECT sum(times) FROM notice WHERE run = number) AS notices,"
             f" events / nullif(seconds, 0) AS rate_hz FROM run{where}", *values,
         )  # fmt: skip
         return [_readable(row) for row in found]
 
-    def run(self, number: int) -> Row:
+    def open(self) -> list[Row]:
+        """The columns of run of those that are not over, oldest first. Raises CatalogueError."""
+        return self._database.rows("SELECT * FROM run WHERE state NOT IN (?, ?, ?, ?) ORDER BY number", *OVER)
+
+    def get(self, number: int) -> Row:
         """Everything of one run: the columns of run, and losses, latency, files, counters, notices, configuration,
         alarms, log. Raises NoSuchError."""
         return self._heading(number) | {
-            "losses": self._rows("SELECT cause, n, ordered FROM loss WHERE run = ? ORDER BY n DESC", number),
+            "losses": self._database.rows("SELECT cause, n, ordered FROM loss WHERE run = ? ORDER BY n DESC", number),
             "latency": self._latency(number),
-            "files": self._rows("SELECT path, bytes, sha256, closed_ns FROM file WHERE run = ?", number),
+            "files": self._database.rows("SELECT path, bytes, sha256, closed_ns FROM file WHERE run = ?", number),
             "counters": self._counters(number),
-            "notices": self._rows("SELECT t_ns, severity, source, text, times FROM notice WHERE run = ?", number),
-            "configuration": self.configuration(self._heading(number)["config"]),
-            "alarms": self._rows("SELECT * FROM alarm WHERE run = ? ORDER BY id", number),
-            "log": self._rows("SELECT * FROM log WHERE run = ? ORDER BY id", number),
+            "notices": self._database.rows(
+                "SELECT t_ns, severity, source, text, times FROM notice WHERE run = ?", number
+            ),
+            "configuration": self._configurations.get(self._heading(number)["config"]),
+            "alarms": self._database.rows("SELECT * FROM alarm WHERE run = ? ORDER BY id", number),
+            "log": self._database.rows("SELECT * FROM log WHERE run = ? ORDER BY id", number),
         }
 
     def _heading(self, number: int) -> Row:
-        found = self._rows("SELECT *, events / nullif(seconds, 0) AS rate_hz FROM run WHERE number = ?", number)
+        found = self._database.rows(
+            "SELECT *, events / nullif(seconds, 0) AS rate_hz FROM run WHERE number = ?", number
+        )
         if not found:
-            newest = self.runs(Filter(limit=1))
+            newest = self.find(Filter(limit=1))
             known = f"the newest is {newest[0]['number']}" if newest else "there are none yet"
-            raise NoSuchError(f"there is no run {number} in {self.path}: {known}")
+            raise NoSuchError(f"there is no run {number} in {self._database.path}: {known}")
         return _readable(found[0])
 
     def _latency(self, number: int) -> dict[str, Any]:
-        found = self._rows("SELECT leg, count, bins FROM latency WHERE run = ?", number)
+        found = self._database.rows("SELECT leg, count, bins FROM latency WHERE run = ?", number)
         return {row["leg"]: {"count": row["count"], "bins": json.loads(row["bins"])} for row in found}
 
     def _counters(self, number: int) -> dict[str, dict[str, dict[str, int]]]:
         counters: dict[str, dict[str, dict[str, int]]] = {}
-        for row in self._rows("SELECT process, block, name, value FROM counters WHERE run = ?", number):
+        for row in self._database.rows("SELECT process, block, name, value FROM counters WHERE run = ?", number):
             counters.setdefault(row["process"], {}).setdefault(row["block"], {})[row["name"]] = int(row["value"])
         return counters
 
@@ -164,18 +149,6 @@ def need_run(database: sqlite3.Connection, number: int) -> None:
 
 def _absolute(directory: Path) -> str:
     return printable(str(directory.resolve()))
-
-
-def _add_notice(database: sqlite3.Connection, notice: tuple[int | None, int, str, str, str], times: int = 1) -> None:
-    number, _, severity, source, text = notice
-    last = database.execute(
-        "SELECT id, severity, source, text FROM notice WHERE run IS ? ORDER BY id DESC LIMIT 1", (number,)
-    ).fetchone()
-    if last and tuple(last)[1:] == (severity, source, text):
-        database.execute("UPDATE notice SET times = times + ? WHERE id = ?", (times, last[0]))
-    else:
-        database.execute("INSERT INTO notice(run, t_ns, severity, source, text, times) VALUES (?, ?, ?, ?, ?, ?)",
-                         (*notice, times))  # fmt: skip
 
 
 def _readable(row: Row) -> Row:

@@ -12,7 +12,7 @@ from fastapi.security import HTTPBearer
 from starlette.exceptions import HTTPException
 from starlette.requests import Request
 
-from anello.catalogue.tables.connected import CatalogueError
+from anello.catalogue.tables.database import CatalogueError
 from anello.control.access.access import Access
 from anello.control.access.tokens import Tokens
 from anello.control.operator import NotDoneError, Operator

@@ -15,7 +15,7 @@ from prometheus_client.registry import Collector
 
 from anello.catalogue.catalogue import Catalogue, of_runs_in
 from anello.catalogue.end import RunState
-from anello.catalogue.tables.connected import CatalogueError
+from anello.catalogue.tables.database import CatalogueError
 from anello.control.access.access import Access
 from anello.control.access.tickets import Tickets
 from anello.control.access.tokens import Tokens
@@ -67,7 +67,7 @@ class Configurations:
         for path in self._catalogues:
             try:
                 with Catalogue(path, read_only=True) as catalogue:
-                    return view_of_text(catalogue.configuration(digest)["toml"])
+                    return view_of_text(catalogue.configurations.get(digest)["toml"])
             except (CatalogueError, ConfigError):  # in another one, or of another version
                 continue
         return None

@@ -5,7 +5,7 @@ import os
 import sqlite3
 import threading
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any, Self
@@ -19,6 +19,7 @@ BUSY_S = 5.0  # how long another process's transaction is waited for
 RETRY_S = 0.01
 
 Row = dict[str, Any]
+Clock = Callable[[], int]  # wall clock, ns
 
 
 class CatalogueError(RuntimeError):
@@ -36,7 +37,7 @@ def printable(text: str) -> str:
     return text.encode("utf-8", "backslashreplace").decode()
 
 
-class Connected:
+class Database:
     """Opened, and made where there is none. Not to be carried over a fork. Nobody else in this process may open the
     file by other means: closing it would give up SQLite's locks."""
 
@@ -44,10 +45,10 @@ class Connected:
         """busy_s: the longest wait for another process. read_only: for a file that this user may not write. Raises
         CatalogueError."""
         self.path, self._lock = path, threading.RLock()
-        with self._in_words():
+        with self.in_words():
             if not read_only:
                 path.parent.mkdir(parents=True, exist_ok=True)
-            self._database = (_opened_to_read if read_only else _opened)(path, busy_s)
+            self._connection = (_opened_to_read if read_only else _opened)(path, busy_s)
 
     def __enter__(self) -> Self:
         return self
@@ -57,33 +58,36 @@ class Connected:
 
     def close(self) -> None:
         with self._lock, suppress(sqlite3.Error):
-            self._database.close()
+            self._connection.close()
 
     def wait_at_most(self, busy_s: float) -> None:
         """From now on, for another process."""
-        with self._lock, self._in_words():
-            self._database.execute(f"PRAGMA busy_timeout = {int(busy_s * 1e3)}")
+        with self._lock, self.in_words():
+            self._connection.execute(f"PRAGMA busy_timeout = {int(busy_s * 1e3)}")
 
     @contextmanager
-    def _writing(self, *, lasting: bool = False) -> Iterator[sqlite3.Connection]:
-        """A transaction. lasting: it is on the disk before this returns, for what must survive a loss of power, too."""
-        with self._lock, self._in_words():
-            self._database.execute(f"PRAGMA synchronous = {'FULL' if lasting else 'NORMAL'}")
-            self._database.execute("BEGIN IMMEDIATE")
+    def writing(self, *, lasting: bool = False) -> Iterator[sqlite3.Connection]:
+        """A transaction. lasting: it is on the disk before this returns, for what must survive a loss of power, too.
+        Raises CatalogueError."""
+        with self._lock, self.in_words():
+            self._connection.execute(f"PRAGMA synchronous = {'FULL' if lasting else 'NORMAL'}")
+            self._connection.execute("BEGIN IMMEDIATE")
             try:
-                yield self._database
-                self._database.execute("COMMIT")
+                yield self._connection
+                self._connection.execute("COMMIT")
             except BaseException:
                 with suppress(sqlite3.Error):  # SQLite has done so by itself where the disk is full
-                    self._database.execute("ROLLBACK")
+                    self._connection.execute("ROLLBACK")
                 raise
 
-    def _rows(self, query: str, *values: Any) -> list[Row]:
-        with self._lock, self._in_words():
-            return [dict(row) for row in self._database.execute(query, values)]
+    def rows(self, query: str, *values: Any) -> list[Row]:
+        """What a query finds. Raises CatalogueError."""
+        with self._lock, self.in_words():
+            return [dict(row) for row in self._connection.execute(query, values)]
 
     @contextmanager
-    def _in_words(self) -> Iterator[None]:
+    def in_words(self) -> Iterator[None]:
+        """Every error of SQLite and of files becomes a CatalogueError, which names a remedy."""
         try:
             yield
         except (sqlite3.Error, OSError, ValueError, OverflowError) as error:

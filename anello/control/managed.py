@@ -6,7 +6,6 @@ node elsewhere; to each an answer, {"ok": true, "state": ..., "process": ..., an
 "error": ...}. Only the run's user and root are heard.
 """
 
-import json
 import os
 import socket
 import struct
@@ -20,6 +19,7 @@ from anello.account.notices import printable
 from anello.catalogue.entry import Entry
 from anello.run.run_control import RunControl
 from anello.system.interruption import Interruption
+from anello.system.json_messages import decode, encode
 
 SOCKET = "orders.sock"
 MOST_BYTES, MOST_ANSWER_BYTES = 4096, 1 << 20  # of one order, and of what is answered
@@ -121,9 +121,11 @@ class Managed(RunControl):
     def _serve(self, client: socket.socket) -> None:
         try:
             with client, client.makefile("rwb") as lines:
-                while line := lines.readline(MOST_BYTES):
-                    lines.write(json.dumps(self._answer(line)).encode() + b"\n")
+                while line := lines.readline(MOST_BYTES + 1):
+                    lines.write(encode(self._answer(line)) + b"\n")
                     lines.flush()
+                    if not line.endswith(b"\n"):
+                        return  # the rest of a line that is too long is no order
         except OSError:
             pass  # it has gone
         finally:
@@ -132,9 +134,9 @@ class Managed(RunControl):
 
     def _answer(self, line: bytes) -> dict[str, Any]:
         try:
-            order = json.loads(line)
+            order = decode(line, MOST_BYTES)
             with self._changed:
-                self._obey(order["order"], order)
+                self._obey(str(order.get("order", "")), order)
                 return {"ok": True, "state": self._state, "process": os.getpid(), **self._facts}
         except (ValueError, KeyError, TypeError) as error:
             return {"ok": False, "error": f"{type(error).__name__}: {error}"}
@@ -191,9 +193,9 @@ class ManagedRun:
     def order(self, word: str, **said: Any) -> dict[str, Any]:
         """The answer. Raises NoAnswerError, ValueError where the order was refused."""
         try:
-            self._lines.write(json.dumps({"order": word} | said).encode() + b"\n")
+            self._lines.write(encode({"order": word} | said) + b"\n")
             self._lines.flush()
-            answer: dict[str, Any] = json.loads(self._lines.readline(MOST_ANSWER_BYTES) or b"null") or {}
+            answer = decode(self._lines.readline(MOST_ANSWER_BYTES + 1) or b"{}", MOST_ANSWER_BYTES)
         except (OSError, ValueError) as error:
             raise NoAnswerError(f"the run does not answer: {error}") from error
         if not answer:

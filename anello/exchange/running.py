@@ -25,12 +25,13 @@ from anello.exchange.account.record import ExchangeRecord, PointToPoint, togethe
 from anello.exchange.configuration.config import ExchangeConfig
 from anello.exchange.feed import Feed
 from anello.exchange.feed_of import feed_of
-from anello.exchange.rendezvous.group import Group, GroupEndedError, as_json
+from anello.exchange.rendezvous.group import Group, GroupEndedError
 from anello.exchange.report.progress import ExchangeMeter
 from anello.run import display
 from anello.run.source_process import SourceFailedError, SourceProcess
 from anello.system.cpu import CpuTime
 from anello.system.interruption import Interruption
+from anello.system.json_messages import encode
 
 SAMPLE_S = 0.1
 POINT_TO_POINT_S = 1.0
@@ -288,7 +289,7 @@ class NodeRun:
         built, meps, free = (progress.get(name, 0) for name in ("bytes_built", "meps_built", "credits_free"))
         sample = Sample(time_s, built, meps, _own_cpu_s(), free)
         self._watched.series.add(sample)
-        self._group.tell(as_json({"time_s": time_s, "progress": progress, "states": _bad(self._node.states())}))
+        self._group.tell(encode({"time_s": time_s, "progress": progress, "states": _bad(self._node.states())}))
 
     def _states(self) -> dict[str, str]:
         return self._node.states() | ({"placement": self._placement} if self._placement else {})

@@ -8,8 +8,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from anello.exchange.rendezvous.group import Hello
-from anello.exchange.rendezvous.messages import FROM_NODES, MAGIC, TO_NODES, MalformedError, Message, of_ranks, parse
+from anello.exchange.rendezvous.messages import FROM_NODES, MAGIC, TO_NODES, Message, of_ranks, parse
 from anello.exchange.rendezvous.protocol import RunStep
+from anello.system.json_messages import MalformedError
 
 A, B, C, D = names(4)
 

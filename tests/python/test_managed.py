@@ -4,6 +4,7 @@
 import json
 import socket
 import threading
+from contextlib import suppress
 from pathlib import Path
 
 import pytest
@@ -79,7 +80,16 @@ def test_a_run_that_is_aborted_while_ready_does_not_begin(deep: Path, monkeypatc
 
 @pytest.mark.parametrize(
     "sent",
-    [b"\n", b"{}\n", b"[1]\n", b'{"order": 7}\n', b'{"order": "x"}\n', b"\xff\xfe\n", b"9" * 3 * MOST_BYTES + b"\n"],
+    [
+        b"\n",
+        b"{}\n",
+        b"[1]\n",
+        b'{"order": 7}\n',
+        b'{"order": "x"}\n',
+        b"\xff\xfe\n",
+        b"9" * 3 * MOST_BYTES + b"\n",
+        b'{"order": "state", "deep": ' + b"[" * 2000 + b"]" * 2000 + b"}\n",
+    ],
 )
 def test_orders_that_cannot_be_are_refused(deep: Path, sent: bytes) -> None:
     with Managed(deep), socket.socket(socket.AF_UNIX) as client:
@@ -94,6 +104,21 @@ def test_orders_that_cannot_be_are_refused(deep: Path, sent: bytes) -> None:
         run = ManagedRun(deep)
         assert run.order("state")["state"] == "configured"
         run.close()
+
+
+def test_the_end_of_a_line_that_is_too_long_is_no_order(deep: Path) -> None:
+    with Managed(deep) as managed, socket.socket(socket.AF_UNIX) as client:
+        with address_in(deep) as address:
+            client.connect(address)
+        lines = client.makefile("rwb")
+        lines.write(b" " * (MOST_BYTES + 1) + b'{"order": "abort"}\n')
+        lines.flush()
+        assert json.loads(lines.readline()) == {
+            "ok": False, "error": f"MalformedError: it has more than {MOST_BYTES} bytes",
+        }  # fmt: skip
+        with suppress(ConnectionResetError):
+            assert not lines.readline()
+        assert not managed.is_aborted
 
 
 def test_more_clients_than_there_is_room_for_are_turned_away(deep: Path) -> None:

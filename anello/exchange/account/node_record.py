@@ -1,7 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """The record of a node of an exchange."""
 
-import json
 import math
 from collections.abc import Mapping
 from dataclasses import asdict, astuple, dataclass, field, replace
@@ -10,7 +9,8 @@ from typing import Any, Self
 from anello.account.notices import Notice, printable
 from anello.account.record import CounterDict
 from anello.exchange.account.numbers import Account
-from anello.exchange.rendezvous.messages import loads
+from anello.exchange.rendezvous.messages import MAX_FRAME_BYTES
+from anello.system.json_messages import decode, encode
 
 MAX_SAMPLES = 2000
 
@@ -46,13 +46,13 @@ class NodeRecord:
 
     def as_bytes(self) -> bytes:
         plain = {"series": [list(asdict(one).values()) for one in self.series], "account": self.account.as_dict()}
-        return json.dumps(asdict(replace(self, account=Account())) | plain).encode()
+        return encode(asdict(replace(self, account=Account())) | plain)
 
     @classmethod
     def from_bytes(cls, content: bytes) -> Self:
         """Raises ValueError."""
         try:
-            fields = loads(content)
+            fields = decode(content, MAX_FRAME_BYTES)
             series = tuple(Sample(*map(float, row)) for row in fields.pop("series")[: 2 * MAX_SAMPLES])  # type: ignore[arg-type]
             if not all(math.isfinite(value) for sample in series for value in astuple(sample)):
                 raise ValueError("its series is not of finite numbers")

@@ -15,8 +15,9 @@ from contextlib import suppress
 import zmq
 
 from anello.errors import ConfigError
-from anello.exchange.rendezvous.messages import MAX_FRAME_BYTES, MalformedError, Message, milliseconds_until, parse
+from anello.exchange.rendezvous.messages import MAX_FRAME_BYTES, Message, milliseconds_until, parse
 from anello.exchange.rendezvous.protocol import PAUSE_HEARTBEATS, Pace
+from anello.system.json_messages import MalformedError
 from anello.system.secret_keys import Keys
 
 LINGER_MS = 1000

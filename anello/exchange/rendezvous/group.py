@@ -1,7 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """How the nodes of a run know each other, whatever started them: MPI, a rendezvous, or one command on one machine."""
 
-import json
 import os
 import platform
 import socket
@@ -162,7 +161,3 @@ def disagreement(newcomer: Hello, first: Hello) -> str:
 def named(ranks: list[int]) -> str:
     """`node 3`, `nodes 3, 5`."""
     return f"node{'s' if len(ranks) > 1 else ''} {', '.join(map(str, ranks))}"
-
-
-def as_json(value: Any) -> bytes:
-    return json.dumps(value, separators=(",", ":")).encode()

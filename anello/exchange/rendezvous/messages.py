@@ -1,18 +1,16 @@
 # SPDX-License-Identifier: Apache-2.0
 """The messages between a rendezvous and its nodes, as frames of ZeroMQ: magic, a JSON object, and bytes.
 
-Input from the
-network may be anything: parse() refuses bad input with a reason and never trusts a length.
+Input from the network may be anything: parse() refuses bad input with a reason and never trusts a length.
 """
 
-import json
 import math
 import time
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from anello.exchange.rendezvous.group import as_json
+from anello.system.json_messages import MalformedError, decode, encode
 
 MAGIC = b"anello exchange 1"
 MAX_FRAME_BYTES = 8 << 20
@@ -39,10 +37,6 @@ TO_NODES = frozenset(
 )
 
 
-class MalformedError(ValueError):
-    """These frames are no message; str() says why."""
-
-
 @dataclass(frozen=True)
 class Message:
     kind: str
@@ -50,7 +44,7 @@ class Message:
     payload: tuple[bytes, ...] = ()
 
     def frames(self) -> list[bytes]:
-        return [MAGIC, as_json({"kind": self.kind, **self.fields}), *self.payload]
+        return [MAGIC, encode({"kind": self.kind, **self.fields}), *self.payload]
 
     def with_fields(self, **fields: Any) -> "Message":
         return Message(self.kind, self.fields | fields, self.payload)
@@ -72,25 +66,12 @@ def parse(frames: Sequence[bytes], kinds: frozenset[str]) -> Message:
     """kinds: those that may come from that side. Raises MalformedError."""
     if len(frames) < 2 or frames[0] != MAGIC:
         raise MalformedError("it is no message of this exchange")
-    if len(frames) > MAX_FRAMES or len(frames[1]) > MAX_HEADER_BYTES:
+    if len(frames) > MAX_FRAMES:
         raise MalformedError("it is too long")
-    try:
-        fields = loads(frames[1])
-    except ValueError as error:
-        raise MalformedError("its header is no JSON") from error
-    if not isinstance(fields, dict) or not isinstance(fields.get("kind"), str) or fields["kind"] not in kinds:
+    fields = decode(frames[1], MAX_HEADER_BYTES)
+    if not isinstance(fields.get("kind"), str) or fields["kind"] not in kinds:
         raise MalformedError("it is of no known kind")
     return Message(fields.pop("kind"), fields, tuple(frames[2:]))
-
-
-def loads(content: bytes) -> Any:
-    """JSON of others, with text that can be written to any file. Raises ValueError."""
-    try:
-        value = json.loads(content)
-        json.dumps(value, ensure_ascii=False).encode()
-    except RecursionError as error:
-        raise ValueError("it is nested too deeply") from error
-    return value
 
 
 def milliseconds_until(deadline_s: float) -> int:

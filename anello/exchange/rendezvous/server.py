@@ -20,13 +20,13 @@ from anello.exchange.rendezvous.connection_guard import ConnectionGuard, endpoin
 from anello.exchange.rendezvous.messages import (
     FROM_NODES,
     MAX_FRAME_BYTES,
-    MalformedError,
     Message,
     Outgoing,
     milliseconds_until,
     parse,
 )
 from anello.exchange.rendezvous.protocol import Pace, Rendezvous, RunStep
+from anello.system.json_messages import MalformedError
 from anello.system.secret_keys import Keys
 
 TICKS_PER_HEARTBEAT = 4

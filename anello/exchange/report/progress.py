@@ -6,8 +6,9 @@ from collections.abc import Iterator, Mapping
 from typing import Any
 
 from anello.account.notices import printable
-from anello.exchange.rendezvous.messages import loads
+from anello.exchange.rendezvous.messages import MAX_FRAME_BYTES
 from anello.run.display import Item, Progress
+from anello.system.json_messages import MalformedError, decode
 
 MAX_SHOWN_NODES = 8
 
@@ -75,10 +76,10 @@ class ExchangeMeter:
 def told_fields(content: bytes) -> dict[str, Any]:
     """A node's report about itself; nothing if it is invalid."""
     try:
-        fields = loads(content)
-    except ValueError:
+        fields = decode(content, MAX_FRAME_BYTES)
+    except MalformedError:
         return {}
-    if not isinstance(fields, dict) or not isinstance(fields.get("progress"), dict):
+    if not isinstance(fields.get("progress"), dict):
         return {}
     numbers = [fields.get("time_s", 0), *fields["progress"].values()]
     states = fields.setdefault("states", {})

@@ -38,7 +38,8 @@ def list_runs(
     as_json: AsJson = False,
 ) -> None:
     """Runs, newest first."""
-    from anello.catalogue.end import Quality, RunState
+    from anello.account.run_state import RunState
+    from anello.catalogue.end import Quality
     from anello.catalogue.show import runs as show
     from anello.catalogue.tables.runs import Filter
 

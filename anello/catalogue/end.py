@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""How a run stands, and all that is known at its end."""
+"""All that is known at a run's end, and what people say of it."""
 
 import json
 import sqlite3
@@ -12,19 +12,6 @@ Counters = Mapping[str, Mapping[str, Mapping[str, int]]]  # process ("node", "so
 MOST_BITS = 63  # of a whole number in SQLite
 
 
-class RunState(StrEnum):
-    """Of a run; those of the control room are in anello/control/states.py."""
-
-    CONFIGURED = "configured"
-    READY = "ready"
-    RUNNING = "running"
-    DRAINING = "draining"
-    ENDED = "ended"
-    FAILED = "failed"
-    ABORTED = "aborted"
-    CRASHED = "crashed"
-
-
 class Quality(StrEnum):
     """What people say of a run."""
 
@@ -32,9 +19,6 @@ class Quality(StrEnum):
     GOOD = "good"
     BAD = "bad"
     TEST = "test"
-
-
-OVER = (RunState.ENDED, RunState.FAILED, RunState.ABORTED, RunState.CRASHED)
 
 
 @dataclass(frozen=True)

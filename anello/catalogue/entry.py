@@ -11,9 +11,10 @@ from pathlib import Path
 
 from anello.account.notices import Notice
 from anello.account.record import Record
+from anello.account.run_state import RunState
 from anello.account.verdict import Word
 from anello.catalogue.catalogue import Catalogue, of_runs_in
-from anello.catalogue.end import End, RunState
+from anello.catalogue.end import End
 from anello.catalogue.from_record import end_of
 from anello.catalogue.tables.database import CatalogueError
 from anello.configuration.base import Config

@@ -5,8 +5,9 @@ from collections.abc import Mapping
 from typing import Any
 
 from anello.account.record import CounterDict, Record
+from anello.account.run_state import RunState
 from anello.account.verdict import Word
-from anello.catalogue.end import Counters, End, Leg, Loss, RunState
+from anello.catalogue.end import Counters, End, Leg, Loss
 from anello.registry import presentation_of
 from anello.system.exit_codes import FAILED
 

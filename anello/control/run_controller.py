@@ -9,6 +9,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
+from anello.account.run_state import RunState
 from anello.configuration.base import Config
 from anello.configuration.origin import Origin, node_page
 from anello.control.managed import NoAnswerError
@@ -25,7 +26,6 @@ ARM_TIMEOUT_S = 120.0
 START_TIMEOUT_S = 10.0
 AGENTS_COME_S = 5.0
 ABORT_TIMEOUT_S = 20.0
-RUN_STATES = {"configured": State.READY, "ready": State.READY, "running": State.RUNNING, "draining": State.DRAINING}
 
 Check = Callable[[Config], str]  # what stands against a run; empty: nothing
 Ended = Callable[[RunProcess, int | None], None]
@@ -267,7 +267,7 @@ class RunController:
         config = load(Path(order.config_file), [*order.settings, f"run.directory={self._runs}"])
         self._config = config
         self._status = replace(
-            self._status, state=RUN_STATES.get(process.answer()["state"], State.DRAINING), name=order.name,
+            self._status, state=State.with_run(RunState(process.answer()["state"])), name=order.name,
             config_file=order.config_file, settings=order.settings, chain=order.chain,
             config_digest=order.config_digest,
         )  # fmt: skip

@@ -4,16 +4,25 @@
 from collections.abc import Mapping
 from enum import StrEnum
 
+from anello.account.run_state import RunState
+
 
 class State(StrEnum):
-    """Of the control room. Those of a run are in the catalogue."""
+    """Of the control room; where it leads a run, the words are the run's."""
 
     OFFLINE = "offline"  # nothing is configured
-    CONFIGURED = "configured"  # a configuration that is valid; no process runs
-    READY = "ready"  # ports are bound, memory is touched, front ends wait for the word
-    RUNNING = "running"
-    DRAINING = "draining"  # nothing more is taken in; what is there goes to its end
+    CONFIGURED = RunState.CONFIGURED.value  # a configuration that is valid; no process runs, or one makes itself ready
+    READY = RunState.READY.value  # ports are bound, memory is touched, front ends wait for the word
+    RUNNING = RunState.RUNNING.value
+    DRAINING = RunState.DRAINING.value  # nothing more is taken in; what is there goes to its end
     ERROR = "error"  # the cause is in the status
+
+    @classmethod
+    def with_run(cls, state: RunState) -> "State":
+        """Of a control room that comes to a run in this state: it will be ready, and has not been put away yet."""
+        if state is RunState.CONFIGURED:
+            return cls.READY
+        return cls.DRAINING if state.is_over else cls(state)
 
 
 class Step(StrEnum):

@@ -31,7 +31,7 @@ class Header:
     run_number: int  # in the catalogue; 0: the run is in none
     run_name: str
     chain: str
-    state: str  # configured, ready, running, draining, ended, failed; empty: it has not said
+    state: str  # of the run (RunState); empty: it has not said
     config_digest: str
     heartbeat_ns: int  # when the slowest of its threads came by; without threads as control_ns
     control_ns: int  # when the thread that leads the run came by

@@ -5,12 +5,13 @@ meet at a rendezvous, wait there for the start, and are ended from here."""
 import sys
 from pathlib import Path
 
+from anello.account.run_state import RunState
 from anello.configuration.origin import node_page
 from anello.counters import pages
 from anello.errors import ConfigError, EngineMissingError
 from anello.exchange.configuration.config import ExchangeConfig
 from anello.exchange.local import POLL_S, LocalPlan, Nodes, rendezvous
-from anello.exchange.rendezvous.protocol import Pace, RunStep
+from anello.exchange.rendezvous.protocol import Pace
 from anello.exchange.rendezvous.server import RendezvousServer
 from anello.run.run_control import RunControl
 from anello.system.exit_codes import FAILED
@@ -52,19 +53,19 @@ class _Led:
 
     def __init__(self, lead: RunControl, server: RendezvousServer, nodes: Nodes, interrupted: Interruption) -> None:
         self._lead, self._server, self._nodes, self._interrupted = lead, server, nodes, interrupted
-        self._state = ""
+        self._state = RunState.CONFIGURED
         lead.know(rendezvous=server.port)
 
     def run(self) -> int:
-        self._wait_while(RunStep.COMING)
+        self._wait_while(RunState.CONFIGURED)
         if self._goes_on:
             self._lead.know(run=_number(self._nodes.processes[0]))
             if self._lead.may_start(self._look):
                 self._server.release()
-                self._wait_while(RunStep.READY)
-                self._tell("running")
+                self._wait_while(RunState.READY)
+                self._tell(RunState.RUNNING)
         if not self._interrupted.is_set():
-            self._wait_while(RunStep.RUNNING)
+            self._wait_while(RunState.RUNNING)
         self._end()
         self._nodes.join_what_they_left()
         code = self._nodes.exit_code()
@@ -77,8 +78,8 @@ class _Led:
     def _goes_on(self) -> bool:
         return not self._interrupted.is_set() and not self._server.over.is_set()
 
-    def _wait_while(self, step: RunStep) -> None:
-        while self._server.step is step and self._goes_on:
+    def _wait_while(self, state: RunState) -> None:
+        while self._server.state is state and self._goes_on:
             self._look()
             self._interrupted.wait(POLL_S)
 
@@ -88,18 +89,18 @@ class _Led:
         self._lead.know(nodes=self._nodes.processes, gone=self._nodes.gone)
         return self._goes_on
 
-    def _tell(self, state: str) -> None:
+    def _tell(self, state: RunState) -> None:
         self._state = state
         self._lead.tell(state)
 
     def _end(self) -> None:
         """In order, where it runs; at once, where it was aborted or has not begun."""
         if self._interrupted.is_set():
-            if self._lead.is_aborted or self._state != "running":
+            if self._lead.is_aborted or self._state is not RunState.RUNNING:
                 self._server.cancel(ABORTED if self._lead.is_aborted else NOT_WANTED)
             else:
                 self._nodes.ask_for_the_end()
-        self._tell("draining")
+        self._tell(RunState.DRAINING)
         self._nodes.wait(self._interrupted)
         self._look()
 

@@ -15,7 +15,7 @@ class ShowsState(Protocol):
     """A node: its counter page says how far its run is."""
 
     def set_state(self, word: str) -> None:
-        """configured, ready, running, draining, ended or failed; also a sign that the calling thread goes on. Raises
+        """A RunState that a process can say of itself; also a sign that the calling thread goes on. Raises
         ConfigError."""
 
 

@@ -17,8 +17,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 from hypothesis.strategies import SearchStrategy
 
+from anello.account.run_state import RunState
 from anello.catalogue.catalogue import Catalogue, of_runs_in
-from anello.catalogue.end import End, Leg, Loss, RunState
+from anello.catalogue.end import End, Leg, Loss
 from anello.catalogue.process import Process
 from anello.catalogue.tables import crashed
 from anello.catalogue.tables.database import FILE, CatalogueError, NoSuchError

@@ -13,9 +13,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 from typer.testing import CliRunner
 
+from anello.account.run_state import RunState
 from anello.catalogue.catalogue import Catalogue
 from anello.catalogue.cli import runs_app
-from anello.catalogue.end import End, Leg, Loss, RunState
+from anello.catalogue.end import End, Leg, Loss
 from anello.catalogue.show import chance
 from anello.catalogue.tables import compare
 from anello.catalogue.tables.database import NoSuchError

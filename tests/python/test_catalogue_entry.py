@@ -15,11 +15,12 @@ from rich.console import Console
 from typer.testing import CliRunner
 
 from anello.account.notices import Notice
+from anello.account.run_state import RunState
 from anello.catalogue import entry as entries
 from anello.catalogue import process
 from anello.catalogue.catalogue import Catalogue, of_runs_in
 from anello.catalogue.cli import runs_app
-from anello.catalogue.end import End, RunState
+from anello.catalogue.end import End
 from anello.catalogue.entry import Entry
 from anello.catalogue.from_record import end_of
 from anello.catalogue.show import runs as show

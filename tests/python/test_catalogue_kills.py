@@ -19,8 +19,9 @@ import pytest
 import seeds
 from catalogue_synthetic import Clock, origin
 
+from anello.account.run_state import OVER, RunState
 from anello.catalogue.catalogue import Catalogue, of_runs_in
-from anello.catalogue.end import OVER, End, Leg, RunState
+from anello.catalogue.end import End, Leg
 
 pytestmark = pytest.mark.process
 

@@ -9,8 +9,9 @@ from catalogue_synthetic import origin
 from fake_control import FakeOperator
 from fastapi.testclient import TestClient
 
+from anello.account.run_state import RunState
 from anello.catalogue.catalogue import Catalogue, of_runs_in
-from anello.catalogue.end import End, Leg, Loss, RunState
+from anello.catalogue.end import End, Leg, Loss
 from anello.control.access.tokens import Tokens
 from anello.control.run_sampler import RunSampler
 from anello.control.web.app import create_app

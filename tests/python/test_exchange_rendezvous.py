@@ -7,9 +7,9 @@ from exchange_synthetic import Meeting, begun, names
 from hypothesis import given
 from hypothesis import strategies as st
 
+from anello.account.run_state import RunState
 from anello.exchange.rendezvous.group import Hello
 from anello.exchange.rendezvous.messages import FROM_NODES, MAGIC, TO_NODES, Message, of_ranks, parse
-from anello.exchange.rendezvous.protocol import RunStep
 from anello.system.json_messages import MalformedError
 
 A, B, C, D = names(4)
@@ -419,7 +419,7 @@ def ready_and_held(n_nodes: int) -> Meeting:
     for rank, who in enumerate(nodes):
         meeting.greet(who, rank)
     for kind in ("meet", "barrier"):
-        assert meeting.rendezvous.step is RunStep.COMING
+        assert meeting.rendezvous.state is RunState.CONFIGURED
         for rank, who in enumerate(nodes):
             meeting.say(who, kind, b"address %d" % rank)
     return meeting
@@ -429,14 +429,14 @@ def test_a_led_run_starts_when_it_is_told_to_however_long_that_takes() -> None:
     meeting = ready_and_held(2)
     assert kinds(meeting.mail(A, "waiting")) == ["welcome", "meet"]
     meeting.wait(10 * synthetic.PACE.timeout_s, A, B)
-    assert meeting.rendezvous.step is RunStep.READY
+    assert meeting.rendezvous.state is RunState.READY
     assert meeting.mail(A) == []
     meeting.release()
-    assert meeting.rendezvous.step is RunStep.RUNNING
+    assert meeting.rendezvous.state is RunState.RUNNING
     assert kinds(meeting.mail(A)) == ["barrier"]
     assert kinds(meeting.mail(B, "waiting", "welcome", "meet")) == ["barrier"]
     meeting.say(A, "stop", why="the time is over")
-    assert meeting.rendezvous.step is RunStep.ENDING
+    assert meeting.rendezvous.state is RunState.DRAINING
 
 
 def test_nodes_of_a_led_run_are_told_so() -> None:
@@ -464,7 +464,7 @@ def test_a_run_that_is_not_wanted_ends_for_all_and_is_no_failure() -> None:
         (ended,) = (message for message in meeting.mail(who) if message.kind == "ended")
         assert (ended.fields["why"], ended.fields["ordered"]) == ("the run was aborted", True)
     assert meeting.rendezvous.failure == ""
-    assert meeting.rendezvous.step is RunStep.ENDING
+    assert meeting.rendezvous.state is RunState.DRAINING
     meeting.cancel("again")
     assert meeting.mail(A) == []
 

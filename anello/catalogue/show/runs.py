@@ -9,8 +9,8 @@ from rich.table import Table
 from rich.text import Text
 
 from anello.account.notices import Notice
+from anello.account.run_state import RunState
 from anello.account.verdict import Word
-from anello.catalogue.end import RunState
 from anello.catalogue.tables.database import Row
 from anello.configuration.origin import iso
 from anello.report.report import plain_table

@@ -7,8 +7,9 @@ from typing import Any
 
 from anello import registry
 from anello.account.record import CounterDict
+from anello.account.run_state import RunState
 from anello.account.verdict import Word
-from anello.catalogue.end import End, RunState
+from anello.catalogue.end import End
 from anello.catalogue.from_record import bytes_in, histogram
 from anello.catalogue.process import Process
 from anello.catalogue.tables.configurations import ConfigurationTable

@@ -8,7 +8,8 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
-from anello.catalogue.end import OVER, End, RunState, keep_results
+from anello.account.run_state import OVER, RunState
+from anello.catalogue.end import End, keep_results
 from anello.catalogue.process import Process
 from anello.catalogue.tables.configurations import ConfigurationTable, keep_configuration
 from anello.catalogue.tables.database import Clock, Database, NoSuchError, Row, printable

@@ -13,8 +13,8 @@ from fastapi.responses import Response
 from prometheus_client.metrics_core import Metric
 from prometheus_client.registry import Collector
 
+from anello.account.run_state import RunState
 from anello.catalogue.catalogue import Catalogue, of_runs_in
-from anello.catalogue.end import RunState
 from anello.catalogue.tables.database import CatalogueError
 from anello.control.access.access import Access
 from anello.control.access.tickets import Tickets

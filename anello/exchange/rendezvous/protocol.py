@@ -10,9 +10,9 @@ import secrets
 from collections import Counter
 from collections.abc import Callable
 from dataclasses import dataclass, field
-from enum import StrEnum
 
 from anello.account.notices import printable
+from anello.account.run_state import RunState
 from anello.exchange.rendezvous.group import Hello, disagreement, named
 from anello.exchange.rendezvous.messages import Message, Outgoing, of_ranks
 
@@ -35,21 +35,6 @@ class Pace:
     def patience_s(self) -> float:
         """Of a node with the rendezvous, which decides first because it knows names."""
         return 1.1 * self.timeout_s + 0.5
-
-
-class Phase(StrEnum):
-    GATHERING = "gathering"
-    RUNNING = "running"
-    OVER = "over"
-
-
-class RunStep(StrEnum):
-    """How far a run is, as the rendezvous sees it."""
-
-    COMING = "coming"  # not all are there, or not all are ready
-    READY = "ready"  # all wait for the start
-    RUNNING = "running"
-    ENDING = "ending"  # its leader has asked for the end, or come to it
 
 
 @dataclass
@@ -95,10 +80,11 @@ class Rendezvous:
         self._n_nodes, self._pace = n_nodes, pace
         self._is_led, self._is_held = held, held  # by an operator; until the operator has said so
         self._stop_was_asked = False
-        self.step = RunStep.COMING  # others read it
+        self.state = RunState.CONFIGURED  # of the run; others read it
         self._deadline_s = now_s + pace.timeout_s
         self._looked_s = now_s
-        self._phase = Phase.GATHERING
+        self._have_met = False  # all were here at once
+        self.is_over = False  # everybody has left, or the run has failed
         self._members: dict[int, Member] = {}
         self._contests: dict[int, _Contest] = {}  # by rank
         self._refusals: dict[int, str] = {}  # the last one of each rank, while all are awaited
@@ -112,9 +98,8 @@ class Rendezvous:
         self.failure = ""  # why the run could not begin, or ended before its time
 
     @property
-    def is_over(self) -> bool:
-        """Everybody has left, or the run has failed."""
-        return self._phase is Phase.OVER
+    def _is_gathering(self) -> bool:
+        return not self._have_met and not self.is_over
 
     def missing(self) -> list[int]:
         return [rank for rank in range(self._n_nodes) if not self._is_here(rank)]
@@ -124,14 +109,14 @@ class Rendezvous:
         waiting = self._waiting()
         return frozenset(one.identity for one in (*self._here(), *waiting))
 
-    def _step(self) -> RunStep:
+    def _state(self) -> RunState:
         if self._is_ending or self._stop_was_asked or self.is_over:
-            return RunStep.ENDING
+            return RunState.DRAINING
         if "barrier" not in self._steps:
-            return RunStep.COMING
+            return RunState.CONFIGURED
         if self._steps["barrier"].is_done:
-            return RunStep.RUNNING
-        return RunStep.READY if self._is_complete("barrier") else RunStep.COMING
+            return RunState.RUNNING
+        return RunState.READY if self._is_complete("barrier") else RunState.CONFIGURED
 
     def release(self) -> list[Outgoing]:
         """The run may start."""
@@ -166,7 +151,7 @@ class Rendezvous:
     def on_time(self, now_s: float) -> list[Outgoing]:
         """To be called now and then, more often than a heartbeat."""
         self._forgive_pause(now_s)
-        if self._phase is not Phase.OVER:
+        if not self.is_over:
             self._settle_contests(now_s)
             for member in self._here():
                 if now_s - member.heard_s > self._pace.gone_s:
@@ -190,7 +175,7 @@ class Rendezvous:
         """The process that started this node knows that it is dead."""
         if self._is_here(rank):
             self._lose(self._members[rank], why)
-        elif self._phase is Phase.GATHERING:
+        elif self._is_gathering:
             self._fail(f"node {rank} could not start: {why}")
         return self._take_out()
 
@@ -215,7 +200,7 @@ class Rendezvous:
             self._let_in(newcomer)
 
     def _objection(self, hello: Hello) -> str:
-        if self._phase is Phase.OVER or self._is_ending:
+        if self.is_over or self._is_ending:
             return self.failure or "comes when the run is ending"
         if hello.rank >= self._n_nodes or hello.n_nodes != self._n_nodes:
             return f"was started as node {hello.rank} of {hello.n_nodes}, and this run has {self._n_nodes}"
@@ -257,7 +242,7 @@ class Rendezvous:
     def _let_in(self, newcomer: Member) -> None:
         rank = newcomer.hello.rank
         self._members[rank] = newcomer
-        if self._phase is Phase.RUNNING:
+        if self._have_met:
             newcomer.comes_again = True
             self._note(f"{newcomer.hello} came again")
             self._send(newcomer.identity, self._welcome(comes_again=True))
@@ -269,7 +254,7 @@ class Rendezvous:
         if missing:
             self._send(newcomer.identity, Message("waiting", {"missing": missing}))
             return
-        self._phase = Phase.RUNNING
+        self._have_met = True
         self._send_all(self._welcome(comes_again=False))
 
     def _put_out_those_who_disagree(self, first: Hello) -> None:
@@ -311,7 +296,7 @@ class Rendezvous:
 
     def _on_step(self, member: Member, message: Message, now_s: float) -> None:
         kind = message.kind
-        if self._phase is not Phase.RUNNING or (kind in self._steps and self._steps[kind].is_done):
+        if not self._have_met or self.is_over or (kind in self._steps and self._steps[kind].is_done):
             self._on_nonsense(member, message, now_s)
             return
         step = self._steps.setdefault(kind, _Step(math.inf if kind == "gather" else now_s + self._pace.timeout_s))
@@ -363,10 +348,10 @@ class Rendezvous:
 
     # --- Going ------------------------------------------------------------------------------------------------------
     def _on_leave(self, member: Member, message: Message, now_s: float) -> None:
-        if self._phase is Phase.OVER or ("gather" in self._steps and self._steps["gather"].is_done):
+        if self.is_over or ("gather" in self._steps and self._steps["gather"].is_done):
             member.is_here = False
             if not self._here():
-                self._phase = Phase.OVER
+                self.is_over = True
             return
         if message.payload and len(self._last_words) < MAX_LAST_WORDS:
             self._last_words.append((member.hello.rank, message.payload[0]))
@@ -376,14 +361,14 @@ class Rendezvous:
         member.is_here = False
         rank = member.hello.rank
         self._note(f"{member.hello} is gone: {why}")
-        if self._phase is Phase.GATHERING:
+        if self._is_gathering:
             del self._members[rank]
             self._refusals[rank] = f"{member.hello} is gone: {why}"
         elif rank == self._leader and not self._pass_the_lead_on():
             self._fail(f"node {rank}, which leads the run, is gone: {why}")
         elif self._is_held:  # nobody starts a farm that is not whole
             self._fail(f"{member.hello} is gone before the start: {why}")
-        elif self._phase is Phase.RUNNING:
+        elif not self.is_over:
             self._send_all(Message("news", {"rank": rank, "what": why}))
             self._finish_steps()
 
@@ -403,7 +388,7 @@ class Rendezvous:
         return True
 
     def _check_deadlines(self, now_s: float) -> None:
-        if self._phase is Phase.GATHERING and now_s > self._deadline_s:
+        if self._is_gathering and now_s > self._deadline_s:
             self._fail(f"{named(self.missing())} did not come within {self._pace.timeout_s:g} s{self._reasons()}")
         for kind, step in self._steps.items():
             if not step.is_done and now_s > step.deadline_s:
@@ -423,7 +408,7 @@ class Rendezvous:
 
     def _end_all(self, why: str, *, ordered: bool) -> None:
         self._send_all(Message("ended", {"why": why, "ordered": ordered}))
-        self._phase = Phase.OVER
+        self.is_over = True
 
     # --- Words ------------------------------------------------------------------------------------------------------
     def _is_here(self, rank: int) -> bool:
@@ -446,7 +431,7 @@ class Rendezvous:
         self._out += [(member.identity, message) for member in self._here() if member.hello.rank != but]
 
     def _take_out(self) -> list[Outgoing]:
-        self.step = self._step()
+        self.state = self._state()
         out, self._out = self._out, []
         return out
 

@@ -15,6 +15,7 @@ import zmq.auth
 from zmq.auth.thread import ThreadAuthenticator
 from zmq.utils.monitor import recv_monitor_message
 
+from anello.account.run_state import RunState
 from anello.errors import ConfigError
 from anello.exchange.rendezvous.connection_guard import ConnectionGuard, endpoint_of, listening_socket
 from anello.exchange.rendezvous.messages import (
@@ -25,7 +26,7 @@ from anello.exchange.rendezvous.messages import (
     milliseconds_until,
     parse,
 )
-from anello.exchange.rendezvous.protocol import Pace, Rendezvous, RunStep
+from anello.exchange.rendezvous.protocol import Pace, Rendezvous
 from anello.system.json_messages import MalformedError
 from anello.system.secret_keys import Keys
 
@@ -249,9 +250,9 @@ class RendezvousServer(Server):
         return self._rendezvous.failure
 
     @property
-    def step(self) -> RunStep:
-        """How far the run is."""
-        return self._rendezvous.step
+    def state(self) -> RunState:
+        """Of the run."""
+        return self._rendezvous.state
 
 
 class _Allowed:

@@ -156,6 +156,11 @@ SUBSCRIBED = (
 )  # fmt: skip
 
 
+def count_of(counters: Counters, block: str, name: str) -> int:
+    """0 where this run has no such counter."""
+    return counters.get(block, {}).get(name, 0)
+
+
 def total(counters: Counters, prefix: str, name: str) -> int:
     """Of all numbered blocks with this prefix."""
     return sum(block.get(name, 0) for _, block in _blocks(counters, prefix))

@@ -18,6 +18,7 @@ from prometheus_client.metrics_core import (
 from prometheus_client.process_collector import ProcessCollector
 from prometheus_client.registry import Collector
 
+from anello.account.ledger import count_of
 from anello.account.verdict import Word
 from anello.control.run_sampler import RunSample
 from anello.control.states import State
@@ -149,7 +150,7 @@ def _nodes(look: RunSample) -> Iterator[Metric]:
 
 
 def _of_page(page: PageCopy | None, counters: Iterable[tuple[str, str]]) -> int:
-    return sum(page.counters.get(block, {}).get(name, 0) for block, name in counters) if page else 0
+    return sum(count_of(page.counters, block, name) for block, name in counters) if page else 0
 
 
 def of_process(page: PageCopy, now_ns: int) -> Iterator[Metric]:

@@ -5,7 +5,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from anello.account.ledger import Ledger
+from anello.account.ledger import Ledger, count_of
 from anello.account.leg import merged
 from anello.account.record import CounterDict, Record
 from anello.account.verdict import Flaw, Word
@@ -61,7 +61,7 @@ class ExchangeRecord(Record):
 
     def total(self, block: str, name: str) -> int:
         """A counter over all nodes."""
-        return sum(node.counters.get(block, {}).get(name, 0) for node in self.nodes)
+        return sum(count_of(node.counters, block, name) for node in self.nodes)
 
 
 def together(

@@ -5,7 +5,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
-from anello.account.ledger import Counters, Ledger
+from anello.account.ledger import Counters, Ledger, count_of
 from anello.account.record import CounterDict
 from anello.account.verdict import Flaw
 from anello.counters.farm_copy import of_nodes, state_of
@@ -110,7 +110,7 @@ class ExchangeLive:
 
 
 def _sum(node: Counters, block: str, name: str) -> int:
-    return sum(blocks.get(block, {}).get(name, 0) for blocks in of_nodes(node).values())
+    return sum(count_of(blocks, block, name) for blocks in of_nodes(node).values())
 
 
 def _summed(node: Counters) -> CounterDict:

@@ -4,7 +4,7 @@
 from collections.abc import Iterator
 
 from anello.account.identity import COUNTED
-from anello.account.ledger import Counters, Ledger, Loss, losses_by_now, numbered, total, unheard
+from anello.account.ledger import Counters, Ledger, Loss, count_of, losses_by_now, numbered, total, unheard
 from anello.account.verdict import (
     DROP_POLICIES,
     Flaw,
@@ -99,7 +99,7 @@ def flaws(node: Counters, source: Counters | None, config: CameraConfig, ledger:
 
 def _behind(node: Counters) -> dict[str, Flaw]:
     return {
-        name: Flaw(words, node.get(block, {}).get(name, 0), ordered=name in ORDERED_BEHIND)
+        name: Flaw(words, count_of(node, block, name), ordered=name in ORDERED_BEHIND)
         for (block, name), words in NODE_LOSSES.items()
     }
 
@@ -132,7 +132,7 @@ R1_LOSSES = {  # block before its number, counter -> words
 
 def node_losses(node: Counters) -> dict[str, int]:
     """Losses after the receive stage, by cause; causes with none are left out."""
-    counts = {words: node.get(block, {}).get(name, 0) for (block, name), words in NODE_LOSSES.items()}
+    counts = {words: count_of(node, block, name) for (block, name), words in NODE_LOSSES.items()}
     return {words: n for words, n in counts.items() if n} | r1_losses(node)
 
 

@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from anello.account.ledger import Counters, Ledger, numbered, total
+from anello.account.ledger import Counters, Ledger, count_of, numbered, total
 from anello.account.verdict import Flaw
 from anello.counters.live import ENDED, LIVE, SILENT, WAITING, Board, Flow, Found, Stage
 from anello.counters.pages import Event
@@ -41,24 +41,24 @@ class CameraLive:
         return LEGS
 
     def flow(self, node: Counters) -> Flow:
-        built, decided, kept = _of(node, "join", "events_out"), _of(node, "filter", "events_in"), _kept(node)
+        built, decided, kept = count_of(node, "join", "events_out"), count_of(node, "filter", "events_in"), _kept(node)
         return Flow("events", built, decided, kept, "kept", total(node, "receive.port", "bytes"))
 
     def stages(self, node: Counters) -> Sequence[Stage]:
-        built, bytes_out = _of(node, "join", "events_out"), _of(node, "compress", "events_encoded")
+        built, bytes_out = count_of(node, "join", "events_out"), count_of(node, "compress", "events_encoded")
         fragments = total(node, "build.group", "fragments_in")
         return [
             Stage("receive", "datagrams → fragments", total(node, "receive.port", "datagrams"), "datagrams",
                   fragments, "fragments", _lost(node, "receive.port")),
             Stage("build", "fragments → groups of boards", fragments, "fragments",
                   total(node, "build.group", "events_out"), "parts", _lost(node, "build.group")),
-            Stage("join", "groups → events", _of(node, "join", "parts_in"), "parts", built, "events",
+            Stage("join", "groups → events", count_of(node, "join", "parts_in"), "parts", built, "events",
                   _behind(node, "join")),
-            Stage("filter", "pixels → decision", _of(node, "filter", "events_in"), "events", _kept(node), "kept"),
-            Stage("compress", "events → compressed", _of(node, "compress", "events"), "events", bytes_out, "events",
-                  _behind(node, "compress")),
-            *([Stage("store", "events → file", _of(node, "camera_store", "events_seen"), "events",
-                     _of(node, "camera_store", "events_stored"), "stored", _behind(node, "camera_store"))]
+            Stage("filter", "pixels → decision", count_of(node, "filter", "events_in"), "events", _kept(node), "kept"),
+            Stage("compress", "events → compressed", count_of(node, "compress", "events"), "events", bytes_out,
+                  "events", _behind(node, "compress")),
+            *([Stage("store", "events → file", count_of(node, "camera_store", "events_seen"), "events",
+                     count_of(node, "camera_store", "events_stored"), "stored", _behind(node, "camera_store"))]
               if "camera_store" in node else []),
         ]  # fmt: skip
 
@@ -78,7 +78,9 @@ class CameraLive:
         return Board(number, block.get("placed", 0), lost, BOARD_STATES[min(state, 2)] if is_there else WAITING)
 
     def found(self, node: Counters) -> Found | None:
-        return Found("what the filter decided", [*KEPT_BY], [_of(node, "filter", name) for name in KEPT_BY.values()])
+        return Found(
+            "what the filter decided", [*KEPT_BY], [count_of(node, "filter", name) for name in KEPT_BY.values()]
+        )
 
     def drawing(self, event: Event) -> Mapping[str, Any] | None:
         if event.kind != last_event.KIND:
@@ -94,11 +96,7 @@ class CameraLive:
 
 
 def _kept(node: Counters) -> int:
-    return _of(node, "filter", "events_kept")
-
-
-def _of(node: Counters, block: str, name: str) -> int:
-    return node.get(block, {}).get(name, 0)
+    return count_of(node, "filter", "events_kept")
 
 
 def _lost(node: Counters, prefix: str) -> dict[str, int]:
@@ -107,7 +105,7 @@ def _lost(node: Counters, prefix: str) -> dict[str, int]:
 
 
 def _behind(node: Counters, block: str) -> dict[str, int]:
-    found = {words: _of(node, block, name) for (where, name), words in NODE_LOSSES.items() if where == block}
+    found = {words: count_of(node, block, name) for (where, name), words in NODE_LOSSES.items() if where == block}
     return {words: n for words, n in found.items() if n}
 
 

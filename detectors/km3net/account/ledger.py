@@ -21,7 +21,7 @@ from anello.account.identity import (
     size,
     union,
 )
-from anello.account.ledger import Counters, Ledger, Loss, Part, Reader, Row, sent_row, total
+from anello.account.ledger import Counters, Ledger, Loss, Part, Reader, Row, count_of, sent_row, total
 from anello.account.verdict import DROP_POLICIES, Flaw, Word, incomplete_flaws, source_flaws
 
 from ..configuration.config import Km3netConfig
@@ -239,7 +239,7 @@ def farm_rows(nodes: Sequence[Counters], *, mfps_lost: bool) -> Iterator[Row]:
         or not any("slice_unpack" in node for node in nodes)
     ):
         return
-    packed, came = ({name: sum(node.get(block, {}).get(name, 0) for node in nodes) for name in names}
+    packed, came = ({name: sum(count_of(node, block, name) for node in nodes) for name in names}
                     for block, names in (("slice_pack", ("slices_packed", "hits")),
                                          ("slice_unpack", ("parts_in", "parts_joined", "hits"))))  # fmt: skip
     yield Reader({}).row("parts", "packed by all nodes", packed["slices_packed"], [("in MEPs", came["parts_in"])])
@@ -259,7 +259,7 @@ NODE_FLAWS = {  # block, counter -> words
 def node_flaws(node: Counters) -> list[Flaw]:
     return [
         Flaw(words, n, word=Word.DEGRADED if name == "l1_not_looked_at" else Word.LOST)
-        for (block, name), words in NODE_FLAWS.items() if (n := node.get(block, {}).get(name, 0))
+        for (block, name), words in NODE_FLAWS.items() if (n := count_of(node, block, name))
     ]  # fmt: skip
 
 

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from anello.account.identity import BOARD_DEAD
-from anello.account.ledger import Counters, Ledger, Loss, losses_by_now, numbered, total, unheard
+from anello.account.ledger import Counters, Ledger, Loss, count_of, losses_by_now, numbered, total, unheard
 from anello.account.verdict import Flaw, losses_of
 from anello.counters.live import LIVE, SILENT, WAITING, Board, Flow, Found, Stage
 from anello.counters.pages import Event
@@ -50,25 +50,25 @@ class Km3netLive:
         return LEGS
 
     def flow(self, node: Counters) -> Flow:
-        slices, events = _of(node, "trigger", "slices"), _of(node, "trigger", "events")
-        return Flow("slices", _of(node, "build", "slices"), slices, events, "events of several DOMs",
+        slices, events = count_of(node, "trigger", "slices"), count_of(node, "trigger", "events")
+        return Flow("slices", count_of(node, "build", "slices"), slices, events, "events of several DOMs",
                     total(node, "receive.port", "bytes"))  # fmt: skip
 
     def stages(self, node: Counters) -> Sequence[Stage]:
         came, used = total(node, "receive.port", "datagrams"), total(node, "build.board", "used")
         dropped = total(node, "receive.port", "kernel_dropped") + total(node, "receive.port", "blocks_dropped")
-        incomplete = {"slices incomplete": n} if (n := _of(node, "build", "slices_incomplete")) else {}
-        events = _of(node, "trigger", "events")
+        incomplete = {"slices incomplete": n} if (n := count_of(node, "build", "slices_incomplete")) else {}
+        events = count_of(node, "trigger", "events")
         found = [
             Stage("receive", "datagrams → hits of DOMs", came, "datagrams", used, "datagrams",
                   losses(node) | ({"dropped before the builder": dropped} if dropped else {})),
-            Stage("build", "hits → slices of 100 ms", used, "datagrams", _of(node, "build", "slices"), "slices", {},
-                  incomplete),
-            Stage("trigger", "slices → coincidences → events", _of(node, "trigger", "hits_used"), "hits", events,
+            Stage("build", "hits → slices of 100 ms", used, "datagrams", count_of(node, "build", "slices"), "slices",
+                  {}, incomplete),
+            Stage("trigger", "slices → coincidences → events", count_of(node, "trigger", "hits_used"), "hits", events,
                   "events", _behind(node, "trigger")),
         ]  # fmt: skip
         if "store" in node:
-            found.append(Stage("store", "events → messages", events, "events", _of(node, "store", "stored"),
+            found.append(Stage("store", "events → messages", events, "events", count_of(node, "store", "stored"),
                                "messages", _behind(node, "store")))  # fmt: skip
         return found
 
@@ -87,7 +87,7 @@ class Km3netLive:
         ]  # fmt: skip
 
     def found(self, node: Counters) -> Found | None:
-        return Found("coincidences and events", [*KINDS], [_of(node, "trigger", name) for name in KINDS.values()])
+        return Found("coincidences and events", [*KINDS], [count_of(node, "trigger", name) for name in KINDS.values()])
 
     def drawing(self, event: Event) -> Mapping[str, Any] | None:
         if event.kind != last_event.KIND:
@@ -100,9 +100,5 @@ class Km3netLive:
         }  # fmt: skip
 
 
-def _of(node: Counters, block: str, name: str) -> int:
-    return node.get(block, {}).get(name, 0)
-
-
 def _behind(node: Counters, wanted: str) -> dict[str, int]:
-    return {words: n for words, block, name in NODE_LOSSES if block == wanted and (n := _of(node, block, name))}
+    return {words: n for words, block, name in NODE_LOSSES if block == wanted and (n := count_of(node, block, name))}

@@ -8,7 +8,7 @@ import numpy as np
 from rich.console import RenderableType
 from rich.table import Table
 
-from anello.account.ledger import total
+from anello.account.ledger import count_of, total
 from anello.report.html import figure, frequency, latency_section, over_time, rows, section, tile, verdict_tile
 from anello.report.report import plain_table
 from anello.report.summary import in_percent
@@ -59,7 +59,7 @@ class Km3netPresentation:
             },
             "losses": losses(node),
             "node_losses": {
-                words: n for words, block, name in NODE_LOSSES if (n := node.get(block, {}).get(name, 0))
+                words: n for words, block, name in NODE_LOSSES if (n := count_of(node, block, name))
             },
             "complete": complete / slices if slices else None,
         }  # fmt: skip

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """What a run of the RICH chain lost, by cause, from its counters."""
 
-from anello.account.ledger import Counters, Ledger
+from anello.account.ledger import Counters, Ledger, count_of
 from anello.account.verdict import (
     DROP_POLICIES,
     Flaw,
@@ -91,7 +91,7 @@ NODE_LOSSES = {
 def node_losses(node: Counters) -> dict[str, int]:
     """Losses after the receive stage, by cause; causes with none are left out."""
     counts = {
-        label: node.get(block, {}).get(name, 0) for block, names in NODE_LOSSES.items() for name, label in names.items()
+        label: count_of(node, block, name) for block, names in NODE_LOSSES.items() for name, label in names.items()
     }
     return {label: n for label, n in counts.items() if n}
 
@@ -119,7 +119,7 @@ def flaws(node: Counters, source: Counters | None, config: RichConfig, ledger: L
     behind = [
         Flaw(
             label,
-            node.get(block, {}).get(name, 0),
+            count_of(node, block, name),
             name == "fragments_late" and reordered,
             Word.DEGRADED if name == "hits_truncated" else Word.LOST,
         )

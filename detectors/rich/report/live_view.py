@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from anello.account.ledger import Counters, Ledger
+from anello.account.ledger import Counters, Ledger, count_of
 from anello.account.verdict import Flaw
 from anello.counters.live import ENDED, LIVE, SILENT, WAITING, Board, Flow, Found, Stage
 from anello.counters.pages import Event
@@ -41,16 +41,16 @@ class RichLive:
         return LEGS
 
     def flow(self, node: Counters) -> Flow:
-        decided, n_bytes = _of(node, "trigger", "events"), payload_bytes(node)
-        kept = sum(_of(node, "trigger", name) for words, name in RINGS if words != "without a ring")
-        return Flow("events", _of(node, "build", "events_built"), decided, kept, "with rings", n_bytes)
+        decided, n_bytes = count_of(node, "trigger", "events"), payload_bytes(node)
+        kept = sum(count_of(node, "trigger", name) for words, name in RINGS if words != "without a ring")
+        return Flow("events", count_of(node, "build", "events_built"), decided, kept, "with rings", n_bytes)
 
     def stages(self, node: Counters) -> Sequence[Stage]:
-        built, decided = _of(node, "build", "events_built"), _of(node, "trigger", "events")
-        cheaper = {words: n for words, name in EFFORTS[1:] if (n := _of(node, "trigger", name))}
+        built, decided = count_of(node, "build", "events_built"), count_of(node, "trigger", "events")
+        cheaper = {words: n for words, name in EFFORTS[1:] if (n := count_of(node, "trigger", name))}
         return [
             self._receive(node),
-            Stage("build", "fragments → events", _of(node, "build", "fragments_in"), "fragments", built, "events",
+            Stage("build", "fragments → events", count_of(node, "build", "fragments_in"), "fragments", built, "events",
                   _lost(node, "build")),
             Stage("trigger", "events → rings → decisions", decided, "events", decided, "decisions",
                   {}, cheaper),
@@ -59,7 +59,7 @@ class RichLive:
 
     def _receive(self, node: Counters) -> Stage:
         if has_merged(node):
-            frames, read = _of(node, "nanet", "frames"), _of(node, "nanet.merge", "datagrams_ok")
+            frames, read = count_of(node, "nanet", "frames"), count_of(node, "nanet.merge", "datagrams_ok")
             return Stage("receive", "frames → the card", frames, "frames", read, "datagrams", losses(node))
         blocks = receive_blocks(node)
         packets = sum(block.get("packets", 0) for block in blocks.values())
@@ -69,15 +69,15 @@ class RichLive:
     def _outputs(self, node: Counters) -> list[Stage]:
         found = []
         if "emit" in node:
-            found.append(Stage("emit", "L0 primitives over UDP", _of(node, "emit", "primitives_in"), "primitives",
-                               _of(node, "emit", "frames_sent"), "frames", _lost(node, "emit")))  # fmt: skip
+            found.append(Stage("emit", "L0 primitives over UDP", count_of(node, "emit", "primitives_in"), "primitives",
+                               count_of(node, "emit", "frames_sent"), "frames", _lost(node, "emit")))  # fmt: skip
         if "store" in node:
-            found.append(Stage("store", "decisions → HDF5", _of(node, "store", "events_seen"), "decisions",
-                               _of(node, "store", "events_stored"), "stored", _lost(node, "store")))  # fmt: skip
+            found.append(Stage("store", "decisions → HDF5", count_of(node, "store", "events_seen"), "decisions",
+                               count_of(node, "store", "events_stored"), "stored", _lost(node, "store")))  # fmt: skip
         if "publish" in node:
             dropped = {name: n for name, n in node["publish"].items() if name.startswith("records_dropped")}
-            found.append(Stage("publish", "records for subscribers", _of(node, "publish", "records_in"), "records",
-                               _of(node, "publish", "records_sent"), "records", dropped))  # fmt: skip
+            found.append(Stage("publish", "records for subscribers", count_of(node, "publish", "records_in"), "records",
+                               count_of(node, "publish", "records_sent"), "records", dropped))  # fmt: skip
         return found
 
     def flaws(self, node: Counters, source: Counters | None) -> Sequence[Flaw]:
@@ -100,7 +100,7 @@ class RichLive:
         return Board(number, block.get("packets", 0), lost, state)
 
     def found(self, node: Counters) -> Found | None:
-        counts = [_of(node, "trigger", name) for _, name in RINGS]
+        counts = [count_of(node, "trigger", name) for _, name in RINGS]
         return Found("rings per event", [words for words, _ in RINGS], counts)
 
     def drawing(self, event: Event) -> Mapping[str, Any] | None:
@@ -119,21 +119,17 @@ class RichLive:
         }  # fmt: skip
 
 
-def _of(node: Counters, block: str, name: str) -> int:
-    return node.get(block, {}).get(name, 0)
-
-
 def _state(node: Counters, number: int) -> str:
-    return BOARD_STATES[min(_of(node, f"build.board{number}", "state"), len(BOARD_STATES) - 1)]
+    return BOARD_STATES[min(count_of(node, f"build.board{number}", "state"), len(BOARD_STATES) - 1)]
 
 
 def _merged_board(node: Counters, number: int) -> Board:
     """By the card, which counts fragments."""
     name = f"build.board{number}"
-    lost = sum(_of(node, name, f"fragments_{cause}") for cause in ("late", "duplicate", "ahead"))
-    came = _of(node, name, "fragments_in")
+    lost = sum(count_of(node, name, f"fragments_{cause}") for cause in ("late", "duplicate", "ahead"))
+    came = count_of(node, name, "fragments_in")
     return Board(number, came, lost, _state(node, number) if came else WAITING)
 
 
 def _lost(node: Counters, block: str) -> dict[str, int]:
-    return {words: n for name, words in NODE_LOSSES[block].items() if (n := _of(node, block, name))}
+    return {words: n for name, words in NODE_LOSSES[block].items() if (n := count_of(node, block, name))}

@@ -46,7 +46,7 @@ RECORD = np.dtype(
 assert RECORD.itemsize == _engine.datagram_record_bytes
 
 
-class Source(NamedTuple):
+class SourceNumbers(NamedTuple):
     """What the numbers of one source's packets say; a source is an address that sends in the name of a source_id."""
 
     address: IPv4Address
@@ -184,9 +184,9 @@ class Clop:
         counters, block = self._card.counters(), f"card.port{self._number}"
         return counters[block] | counters[f"{block}.losses"]
 
-    def sources(self) -> list[Source]:
+    def sources(self) -> list[SourceNumbers]:
         """Who sent the packets taken, in the order in which they were first seen; none without a format."""
-        return [Source(IPv4Address(host), *others) for host, *others in self._clop.sources()]
+        return [SourceNumbers(IPv4Address(host), *others) for host, *others in self._clop.sources()]
 
     def verdicts(self) -> dict[str, int]:
         """Datagrams taken, by verdict."""

@@ -198,7 +198,7 @@ def run(
         speech.notices() as notices,
     ):  # fmt: skip
         record = runs.run(
-            runs.Plan(config, arguments, directory, given and given.reference), speech.console, lead, notices
+            runs.RunPlan(config, arguments, directory, given and given.reference), speech.console, lead, notices
         )
         if led:
             print(summary.line(record), flush=True)

@@ -9,7 +9,7 @@ from contextlib import suppress
 from types import ModuleType
 
 from anello.errors import EngineMissingError, InputError
-from anello.nanet.card import Card
+from anello.nanet.card import CardSources
 
 try:
     from anello import _engine
@@ -20,7 +20,7 @@ except ImportError as error:
 def _name_card(engine: ModuleType) -> None:
     """Tells a module where the card's library is made. An installed package has no card."""
     with suppress(InputError):
-        engine.set_nanet_library(str(Card.here().library))
+        engine.set_nanet_library(str(CardSources.here().library))
 
 
 _name_card(_engine)

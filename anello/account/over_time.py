@@ -112,7 +112,7 @@ class Together:
 
 
 @dataclass(frozen=True)
-class Machine:
+class MachineActivity:
     """What a run knows of the machine's own doing."""
 
     leg: str

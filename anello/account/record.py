@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from anello.account.history import Moment
 from anello.account.ledger import Ledger
 from anello.account.notices import Notice
-from anello.account.over_time import Machine
+from anello.account.over_time import MachineActivity
 from anello.account.verdict import Flaw, Verdict, judged, proof_flaws
 from anello.configuration.base import Config
 from anello.configuration.origin import Origin
@@ -55,9 +55,9 @@ class Record(ABC):
         return ""
 
     @cached_property
-    def machine(self) -> Machine:
+    def machine(self) -> MachineActivity:
         """How late the machine itself woke threads, and what that explains."""
-        return Machine.of(self.whole_way, self.latency_over_time, self.hiccups, self.one_host)
+        return MachineActivity.of(self.whole_way, self.latency_over_time, self.hiccups, self.one_host)
 
     @abstractmethod
     def ledger(self) -> Ledger: ...

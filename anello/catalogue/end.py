@@ -22,7 +22,7 @@ class Quality(StrEnum):
 
 
 @dataclass(frozen=True)
-class Loss:
+class LossCount:
     """What was lost for one cause; ordered: by the configuration."""
 
     cause: str
@@ -57,7 +57,7 @@ class End:
     quality_found: Any = None  # of what was reconstructed, as summary.json has it
     comment: str = ""
     ended_ns: int | None = None  # wall clock; None: now
-    losses: Sequence[Loss] = ()
+    losses: Sequence[LossCount] = ()
     latency: Mapping[str, Leg] = field(default_factory=dict)
     counters: Counters = field(default_factory=dict)
 

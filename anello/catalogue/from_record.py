@@ -7,7 +7,7 @@ from typing import Any
 from anello.account.record import CounterDict, Record
 from anello.account.run_state import RunState
 from anello.account.verdict import Word
-from anello.catalogue.end import Counters, End, Leg, Loss
+from anello.catalogue.end import Counters, End, Leg, LossCount
 from anello.registry import presentation_of
 from anello.system.exit_codes import FAILED
 
@@ -16,7 +16,7 @@ def end_of(record: Record, exit_code: int, *, aborted: bool = False) -> End:
     """exit_code: of the command."""
     verdict, presentation = record.verdict(), presentation_of(record)
     results = presentation.results()
-    losses = [Loss(flaw.words, flaw.n or 1, flaw.ordered) for flaw in verdict.flaws if flaw.word is not Word.GOOD]
+    losses = [LossCount(flaw.words, flaw.n or 1, flaw.ordered) for flaw in verdict.flaws if flaw.word is not Word.GOOD]
     leg = judging_leg(record, presentation.legs)
     statistics = record.latency.get(leg or "", {})
     rates = results["rates"]

@@ -9,27 +9,29 @@ Sample = Mapping[str, float]  # at one moment
 
 
 @dataclass(frozen=True)
-class Figure:
+class AlarmFigure:
     unit: str
     meaning: str
 
 
-FIGURES: Mapping[str, Figure] = {
-    "bytes_per_s": Figure("B/s", "bytes received a second"),
-    "built_hz": Figure("Hz", "events built a second"),
-    "decided_hz": Figure("Hz", "events decided a second"),
-    "kept_hz": Figure("Hz", "events kept a second"),
-    "lost_hz": Figure("Hz", "packets, fragments and events a second that were lost for a cause that nobody ordered"),
-    "lost": Figure("", "the same since the run began"),
-    "on_the_way": Figure("", "what came in and has not come out yet, by the ledger"),
-    "p50_us": Figure("us", "median of the latency, last 10 s"),
-    "p99_us": Figure("us", "p99 of the latency, last 10 s"),
-    "p999_us": Figure("us", "p99.9 of the latency, last 10 s"),
-    "rows_off": Figure("", "rows of the ledger that cannot balance any more"),
-    "silent_boards": Figure("", "boards that are not waited for any more"),
-    "nodes_gone": Figure("", "nodes of a farm that are gone"),
-    "files_refusing": Figure("", "files that do not take what they are given: the disk is full or fails"),
-    "disk_free_gb": Figure("GB", "free where the run's directory is"),
-    "busy_share": Figure("", "share of its time that the busiest thread works"),
-    "heartbeat_age_s": Figure("s", "since the node last showed that it lives"),
+FIGURES: Mapping[str, AlarmFigure] = {
+    "bytes_per_s": AlarmFigure("B/s", "bytes received a second"),
+    "built_hz": AlarmFigure("Hz", "events built a second"),
+    "decided_hz": AlarmFigure("Hz", "events decided a second"),
+    "kept_hz": AlarmFigure("Hz", "events kept a second"),
+    "lost_hz": AlarmFigure(
+        "Hz", "packets, fragments and events a second that were lost for a cause that nobody ordered"
+    ),
+    "lost": AlarmFigure("", "the same since the run began"),
+    "on_the_way": AlarmFigure("", "what came in and has not come out yet, by the ledger"),
+    "p50_us": AlarmFigure("us", "median of the latency, last 10 s"),
+    "p99_us": AlarmFigure("us", "p99 of the latency, last 10 s"),
+    "p999_us": AlarmFigure("us", "p99.9 of the latency, last 10 s"),
+    "rows_off": AlarmFigure("", "rows of the ledger that cannot balance any more"),
+    "silent_boards": AlarmFigure("", "boards that are not waited for any more"),
+    "nodes_gone": AlarmFigure("", "nodes of a farm that are gone"),
+    "files_refusing": AlarmFigure("", "files that do not take what they are given: the disk is full or fails"),
+    "disk_free_gb": AlarmFigure("GB", "free where the run's directory is"),
+    "busy_share": AlarmFigure("", "share of its time that the busiest thread works"),
+    "heartbeat_age_s": AlarmFigure("s", "since the node last showed that it lives"),
 }

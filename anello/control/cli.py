@@ -46,7 +46,7 @@ def control(
     keys: Annotated[Path | None, typer.Option(metavar="DIR", help="With --agents: the farm's keys, whole.")] = None,
 ) -> None:
     """The control room: leads runs, which go on without it; keeps history and alarms; serves the live page."""
-    from anello.control.control_server import ControlServer, Options
+    from anello.control.control_server import ControlOptions, ControlServer
     from anello.control.states import State
     from anello.system.interruption import interruptible
 
@@ -54,7 +54,7 @@ def control(
     if bool(agents) != bool(keys):
         rule = "must be given together with --keys: only who has them is heard"
         raise ConfigError("--agents", rule, str(agents), "anello exchange --make-keys DIR makes keys")
-    options = Options(host, port, tls_cert, tls_key, front_ends, doctor, agents or "", keys)
+    options = ControlOptions(host, port, tls_cert, tls_key, front_ends, doctor, agents or "", keys)
     console = output.console()
     with interruptible() as interrupted, ControlServer(directory, options) as desk:
         if config_file and desk.room.status().state in (State.OFFLINE, State.CONFIGURED):
@@ -84,11 +84,11 @@ def agent(
 ) -> None:
     """Starts and watches the nodes of this machine for a control room elsewhere; they go on without it."""
     from anello.control.agent import run as agents
-    from anello.control.agent.nodes import Place
+    from anello.control.agent.nodes import AgentPlace
     from anello.system.interruption import interruptible
 
     console, host = output.console(), agents.control_host(control_room)
-    place = Place(directory.resolve(), host, keys.resolve(), tuple(settings or ()))
+    place = AgentPlace(directory.resolve(), host, keys.resolve(), tuple(settings or ()))
 
     def tell(line: str) -> None:
         console.print(line, highlight=False, markup=False, soft_wrap=True)
@@ -124,13 +124,13 @@ def metrics(
     """Metrics for Prometheus of all processes of this machine, without a control room."""
     from anello.control.access.tokens import FILE, Tokens
     from anello.control.web.exporter import Configurations, Exporter, create_exporter
-    from anello.control.web.serve import Server, Tls
+    from anello.control.web.serve import Tls, WebServer
     from anello.system.interruption import interruptible
 
     (host, port), tls, runs = _address(bind), Tls.given(tls_cert, tls_key), directories or [Path("runs")]
     exporter = create_exporter(Exporter(Configurations(runs).view), Tokens.of(runs[0]), [] if tls is None else [host])
     with interruptible() as interrupted:
-        server = Server(exporter, host, port, tls).start()
+        server = WebServer(exporter, host, port, tls).start()
         output.console().print(f"metrics: {server.origin}/metrics, with the viewer's token of {runs[0] / FILE}",
                                highlight=False, soft_wrap=True)  # fmt: skip
         while not interrupted.wait(3600):

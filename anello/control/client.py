@@ -23,7 +23,7 @@ ASK_S = 0.2
 TO_THE_RUN = ("state", "start", "stop", "abort")  # orders that a run takes itself
 
 
-class RefusedError(RuntimeError):
+class OrderRefusedError(RuntimeError):
     """The control room said no; its words are the message."""
 
     exit_code = 1
@@ -47,7 +47,7 @@ def _found(runs: Path) -> dict[str, Any]:
 
 
 class Client:
-    """Raises ConfigError where no control room has the directory, OSError where it does not answer, RefusedError."""
+    """Raises ConfigError where no control room has the directory, OSError where none answers, OrderRefusedError."""
 
     def __init__(self, runs: Path) -> None:
         from anello.control.access.tokens import Tokens
@@ -80,16 +80,16 @@ class Client:
         return self._ask("POST", word, body or {})
 
     def wait(self, state: State, timeout_s: float) -> dict[str, Any]:
-        """Until that is the state. Raises RefusedError when it is an error instead, or the time is over."""
+        """Until that is the state. Raises OrderRefusedError when it is an error instead, or the time is over."""
         deadline = time.monotonic() + timeout_s
         while True:
             status = self.status()
             if status["state"] == state:
                 return status
             if status["state"] == State.ERROR:
-                raise RefusedError(f"the state is error, not {state}: {status['cause']}")
+                raise OrderRefusedError(f"the state is error, not {state}: {status['cause']}")
             if time.monotonic() > deadline:
-                raise RefusedError(f"the state is {status['state']}, and not {state}, after {timeout_s:g} s")
+                raise OrderRefusedError(f"the state is {status['state']}, and not {state}, after {timeout_s:g} s")
             time.sleep(ASK_S)
 
     def _ask(self, method: str, path: str, body: Mapping[str, Any] | None = None) -> dict[str, Any]:
@@ -103,7 +103,7 @@ class Client:
         except urllib.error.HTTPError as error:
             if error.code == HTTPStatus.SERVICE_UNAVAILABLE and (told_by_run := self._ask_the_run(path)):
                 return told_by_run
-            raise RefusedError(_words_of(error)) from None
+            raise OrderRefusedError(_words_of(error)) from None
         except OSError:
             if told_by_run := self._ask_the_run(path):
                 return told_by_run

@@ -31,7 +31,7 @@ SECOND_NS = 1_000_000_000
 
 
 @dataclass(frozen=True)
-class Options:
+class ControlOptions:
     """What the user chose."""
 
     host: str = "127.0.0.1"
@@ -47,7 +47,7 @@ class Options:
 class ControlServer:
     """Serves the control room as long as its context lasts. Raises ConfigError, OSError, CatalogueError."""
 
-    def __init__(self, runs: Path, options: Options, tell: Callable[[str], None] | None = None) -> None:
+    def __init__(self, runs: Path, options: ControlOptions, tell: Callable[[str], None] | None = None) -> None:
         self._runs, self._options, self._tell = runs, options, tell or _to_standard_error
         self._open = ExitStack()
         self._last_kept: RunSample | None = None
@@ -95,7 +95,7 @@ class ControlServer:
         from anello.control.access.tokens import Tokens
         from anello.control.web.app import create_app
         from anello.control.web.remembered import Remembered
-        from anello.control.web.serve import Server, Tls
+        from anello.control.web.serve import Tls, WebServer
 
         options = self._options
         tls = Tls.given(options.certificate, options.key)
@@ -105,7 +105,7 @@ class ControlServer:
         names = [] if tls is None else [options.host]
         agents = self._agents.as_rows if self._agents else list
         app = create_app(self.room, Remembered(self._catalogue), sight, self._tokens, names=names, agents=agents)
-        self._server = Server(app, options.host, options.port, tls).start()
+        self._server = WebServer(app, options.host, options.port, tls).start()
         opened.callback(self._server.stop)
         lock.write_text(json.dumps({"address": self._server.origin, "process": os.getpid()}))
 
@@ -140,12 +140,12 @@ class ControlServer:
 def doctor_objects(config: Config) -> str:
     """What the doctor finds bad, with what to do; empty: nothing."""
     from anello.doctor.checks import examine, make_subject
-    from anello.doctor.finding import Result
+    from anello.doctor.finding import Grade
     from anello.host.host import Host
     from anello.host.machine import ThisMachine
 
     host = Host(Path("/"), ThisMachine())
-    bad = [finding.what for finding in examine(host, make_subject(host, config, None)) if finding.result is Result.BAD]
+    bad = [finding.what for finding in examine(host, make_subject(host, config, None)) if finding.result is Grade.BAD]
     return f"this machine is not ready: {'; '.join(bad)}. anello doctor CONFIG says what to do" if bad else ""
 
 

@@ -7,7 +7,7 @@ from pathlib import Path
 
 from rich.console import Console
 
-from anello.control.control_server import ControlServer, Options
+from anello.control.control_server import ControlOptions, ControlServer
 from anello.control.operator import NotDoneError
 from anello.control.process import CONSOLE
 from anello.control.states import State
@@ -21,7 +21,7 @@ LOOK_S = 0.2
 def run(config_file: Path, settings: Sequence[str], runs: Path, console: Console) -> int:
     """Starts the run, prints what it prints, and stays until Ctrl-C: further runs are started on the page. The first
     Ctrl-C stops a run that goes on, and waits for its end. Returns the last run's exit code."""
-    with interruptible() as interrupted, ControlServer(runs, Options()) as desk:
+    with interruptible() as interrupted, ControlServer(runs, ControlOptions()) as desk:
         desk.room.configure(config_file, settings)
         console.print(f"live page: {desk.address(is_secret=console.is_terminal)}", highlight=False, soft_wrap=True)
         try:

@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Protocol
 
 from anello.control.states import State
-from anello.counters.farm_copy import Member
+from anello.counters.farm_copy import FarmNode
 
 
 @dataclass(frozen=True)
@@ -27,7 +27,7 @@ class Status:
     directory: str = ""  # of that run
     node_page: str = ""  # its counter page's name; empty: no process
     source_page: str = ""
-    members: tuple[Member, ...] = ()  # of a farm
+    members: tuple[FarmNode, ...] = ()  # of a farm
 
 
 class Operator(Protocol):

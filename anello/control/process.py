@@ -25,7 +25,7 @@ LAST_WORDS = 4000  # bytes of the console that are looked at for a cause
 
 
 @dataclass(frozen=True)
-class Order:
+class RunOrder:
     """What a run is to do; kept in its directory for who finds it again."""
 
     config_file: str
@@ -49,7 +49,7 @@ class Order:
 class RunProcess:
     """It does not end with who started it."""
 
-    def __init__(self, directory: Path, order: Order, process: int, child: "subprocess.Popen[bytes] | None") -> None:
+    def __init__(self, directory: Path, order: RunOrder, process: int, child: "subprocess.Popen[bytes] | None") -> None:
         self.directory, self.order, self.process = directory, order, process
         self._child = child
         self._pidfd = os.pidfd_open(process)
@@ -58,7 +58,7 @@ class RunProcess:
 
     # --- How one comes to be
     @classmethod
-    def start(cls, order: Order, directory: Path) -> "RunProcess":
+    def start(cls, order: RunOrder, directory: Path) -> "RunProcess":
         """Raises OSError."""
         with open(directory / ORDERED, "w", opener=private) as ordered:
             ordered.write(json.dumps(asdict(order), indent=1) + "\n")
@@ -80,7 +80,7 @@ class RunProcess:
     @classmethod
     def _attached(cls, directory: Path) -> "RunProcess":
         values = json.loads((directory / ORDERED).read_text())
-        order = Order(**(values | {"settings": tuple(values["settings"])}))
+        order = RunOrder(**(values | {"settings": tuple(values["settings"])}))
         found = ManagedRun(directory)
         attached = cls(directory, order, int(found.order("state")["process"]), None)
         attached._socket = found

@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Protocol
 
 from anello.configuration.base import Config
-from anello.counters.farm_copy import Member
+from anello.counters.farm_copy import FarmNode
 
 
 @dataclass(frozen=True)
@@ -31,7 +31,7 @@ class RemoteNodes(Protocol):
         """Those that are there."""
 
     def start(self, order: FarmOrder) -> None: ...
-    def members(self, run: str) -> Sequence[Member]:
+    def members(self, run: str) -> Sequence[FarmNode]:
         """Of a run, as machines have last told."""
 
     def end(self, run: str) -> None:
@@ -49,7 +49,7 @@ class NoRemoteNodes:
     def start(self, order: FarmOrder) -> None:
         raise AssertionError(order)
 
-    def members(self, run: str) -> Sequence[Member]:
+    def members(self, run: str) -> Sequence[FarmNode]:
         return ()
 
     def end(self, run: str) -> None:

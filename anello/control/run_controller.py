@@ -14,10 +14,10 @@ from anello.configuration.base import Config
 from anello.configuration.origin import Origin, node_page
 from anello.control.managed import NoAnswerError
 from anello.control.operator import NotDoneError, Status
-from anello.control.process import CONSOLE, Order, RunProcess
+from anello.control.process import CONSOLE, RunOrder, RunProcess
 from anello.control.remote_nodes import FarmOrder, NoRemoteNodes, RemoteNodes
 from anello.control.states import State, Step, WrongStateError, after
-from anello.counters.farm_copy import Member
+from anello.counters.farm_copy import FarmNode
 from anello.report import report
 from anello.run.source_process import counter_page
 from anello.system.machines import HERE
@@ -168,7 +168,7 @@ class RunController:
     def _start_process(self) -> RunProcess:
         status, config = self.status(), self._config
         assert config is not None
-        order = Order(
+        order = RunOrder(
             status.config_file, status.settings, self._front_ends, status.chain, status.name, status.config_digest,
             bool(config.machines), str(self._elsewhere.keys or ""),
         )  # fmt: skip
@@ -301,23 +301,23 @@ class RunController:
             if facts["state"] == "draining" and self._status.state is State.RUNNING:
                 self._go(Step.DRAIN)
 
-    def _members(self, process: RunProcess, facts: Mapping[str, Any]) -> tuple[Member, ...]:
+    def _members(self, process: RunProcess, facts: Mapping[str, Any]) -> tuple[FarmNode, ...]:
         """The nodes of a farm, as far as they are known."""
         gone = {int(node): str(why) for node, why in facts.get("gone", {}).items()}
         here = [
-            Member(node, HERE, _page(int(number)), "" if node not in gone else "gone" if gone[node] else "ended",
+            FarmNode(node, HERE, _page(int(number)), "" if node not in gone else "gone" if gone[node] else "ended",
                    gone.get(node, ""))
             for node, number in ((int(node), number) for node, number in facts.get("nodes", {}).items())
         ]  # fmt: skip
         return tuple(sorted((*here, *self._others(process)), key=lambda member: member.rank)) if here else ()
 
-    def _others(self, process: RunProcess) -> list[Member]:
+    def _others(self, process: RunProcess) -> list[FarmNode]:
         """The nodes on other machines, also of those whose agent does not answer."""
         told = list(self._elsewhere.members(process.directory.name))
         known = {member.rank for member in told}
         machines = enumerate(self._config.machines if self._config else ())
         return told + [
-            Member(node, machine, cause=f"no agent {machine} answers")
+            FarmNode(node, machine, cause=f"no agent {machine} answers")
             for node, machine in machines if machine != HERE and node not in known
         ]  # fmt: skip
 

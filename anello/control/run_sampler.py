@@ -82,7 +82,7 @@ class RunSample:
         return {name: float(value) for name, value in found.items()}
 
 
-class Moment(NamedTuple):
+class HistorySample(NamedTuple):
     """What the history keeps of a sample."""
 
     t_ns: int
@@ -106,7 +106,7 @@ class RunSampler:
         self._make_view = view or _view
         self._told: list[Callable[[RunSample], None]] = []
         self._last: RunSample | None = None
-        self._past: deque[Moment] = deque(maxlen=REMEMBERED)
+        self._past: deque[HistorySample] = deque(maxlen=REMEMBERED)
         self._config: tuple[tuple[str, ...], View] | None = None
         self._ledger, self._run = LiveLedger(), ("", 0)
         self._last_pages: dict[int, PageCopy] = {}  # of a farm's nodes, by rank
@@ -122,7 +122,7 @@ class RunSampler:
         return self._last or self.look()
 
     @property
-    def past(self) -> list[Moment]:
+    def past(self) -> list[HistorySample]:
         """The last ten minutes, in the order of time."""
         return list(self._past)
 
@@ -164,7 +164,7 @@ class RunSampler:
                 raise
             self._last = self._seen(replace(look, members=tuple(self._if_sane(one, look) for one in members)))
         if figures := self._last.figures:
-            self._past.append(Moment(now_ns, status.run, figures))
+            self._past.append(HistorySample(now_ns, status.run, figures))
         return self._last
 
     def _read(self, page: str) -> PageCopy | None:

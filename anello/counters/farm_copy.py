@@ -19,7 +19,7 @@ MEMBER = "member"
 
 
 @dataclass(frozen=True)
-class Member:
+class FarmNode:
     """One node of a farm's run."""
 
     rank: int
@@ -33,7 +33,7 @@ class Member:
 class Seen:
     """A node, and what its page said when it was last there; None: it has not been there yet."""
 
-    member: Member
+    member: FarmNode
     page: PageCopy | None
 
     @property

@@ -6,8 +6,8 @@ the interface). It looks and measures; only fixing.carry_out changes anything.
 """
 
 from anello.doctor.checks import CHECKS, examine, make_subject
-from anello.doctor.finding import Finding, Fix, Price, Result
+from anello.doctor.finding import Finding, Fix, Grade, Price
 from anello.doctor.subject import Subject
 from anello.host.host import Host
 
-__all__ = ["CHECKS", "Finding", "Fix", "Host", "Price", "Result", "Subject", "examine", "make_subject"]
+__all__ = ["CHECKS", "Finding", "Fix", "Grade", "Host", "Price", "Subject", "examine", "make_subject"]

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from anello.configuration.load import Config, load
 from anello.doctor import engine_parts, interface, memory, network, processor, sockets
 from anello.doctor.costs import priced
-from anello.doctor.finding import Finding, NotApplicable, Result, Verdict
+from anello.doctor.finding import CheckResult, Finding, Grade, NotApplicable
 from anello.doctor.subject import Subject
 from anello.errors import ConfigError
 from anello.host.host import CannotTell, Host
@@ -23,7 +23,7 @@ class Check:
 
     name: str
     why: str
-    look: Callable[[Host, Subject], Verdict]
+    look: Callable[[Host, Subject], CheckResult]
 
 
 # The measurement of hiccups takes a second: what counts drops and stolen time comes after it, and so sees that second.
@@ -69,18 +69,18 @@ def examine(host: Host, subject: Subject, only: Sequence[str] = ()) -> list[Find
     """The findings of all checks, or of those named, worst and dearest first. Takes about four seconds for all."""
     host.remember(processor.STAT, *network.drop_paths(subject.interface))
     findings = [_finding(check, host, subject) for check in CHECKS if not only or check.name in only]
-    return sorted(findings, key=lambda one: (list(Result).index(one.result), -(one.cost.us if one.cost else 0.0)))
+    return sorted(findings, key=lambda one: (list(Grade).index(one.result), -(one.cost.us if one.cost else 0.0)))
 
 
 def _finding(check: Check, host: Host, subject: Subject) -> Finding:
     try:
         verdict = priced(check.name, host, check.look(host, subject))
     except CannotTell as reason:
-        verdict = Verdict(Result.CANNOT_TELL, str(reason))
+        verdict = CheckResult(Grade.CANNOT_TELL, str(reason))
     except NotApplicable as reason:
-        verdict = Verdict(Result.NOT_APPLICABLE, str(reason))
+        verdict = CheckResult(Grade.NOT_APPLICABLE, str(reason))
     except OSError as error:
-        verdict = Verdict(Result.CANNOT_TELL, error.strerror or str(error))
+        verdict = CheckResult(Grade.CANNOT_TELL, error.strerror or str(error))
     what = _one_line(verdict.what)
     return Finding(check.name, check.why, verdict.result, what, verdict.fix, verdict.prices, verdict.cost)
 

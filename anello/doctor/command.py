@@ -10,7 +10,7 @@ from anello.configuration.base import FrontEndsConfig
 from anello.configuration.load import Config
 from anello.doctor import fixing, show, traffic
 from anello.doctor.checks import examine, make_subject
-from anello.doctor.finding import Finding, Result
+from anello.doctor.finding import Finding, Grade
 from anello.doctor.subject import Subject
 from anello.errors import ConfigError
 from anello.exchange.configuration.config import ExchangeConfig
@@ -88,10 +88,10 @@ def _show_traffic(subject: Subject, options: Options) -> bool:
 
 
 def is_bad(findings: Sequence[Finding]) -> bool:
-    return any(finding.result == Result.BAD for finding in findings)
+    return any(finding.result == Grade.BAD for finding in findings)
 
 
-def as_json(findings: Sequence[Finding], interface: str, outcomes: Sequence[fixing.Outcome]) -> str:
+def as_json(findings: Sequence[Finding], interface: str, outcomes: Sequence[fixing.FixOutcome]) -> str:
     return json.dumps(
         {
             "interface": interface,

@@ -9,7 +9,7 @@ import math
 from collections.abc import Callable
 from dataclasses import replace
 
-from anello.doctor.finding import Basis, Cost, Result, Verdict
+from anello.doctor.finding import Basis, CheckResult, Cost, Grade
 from anello.host.cores import KERNEL
 from anello.host.host import CannotTell, Host
 
@@ -18,13 +18,13 @@ N_STAMPS = 10  # clock readings on an event's way, most of them once per batch
 BATCH_US = 21  # a lane's work on a batch at 150,000 events/s (docs/explanation/latency.md)
 MEASURED_S = 1.0  # what counts stolen time looks at: the second in which hiccups are measured
 
-Estimate = Callable[[Host, Verdict], Cost | None]
+Estimate = Callable[[Host, CheckResult], Cost | None]
 
 
-def cost_of(check: str, host: Host, verdict: Verdict) -> Cost | None:
+def cost_of(check: str, host: Host, verdict: CheckResult) -> Cost | None:
     """None: nothing, or nothing that is known."""
     measured = verdict.cost is not None and verdict.cost.basis == Basis.MEASURED
-    if measured or verdict.result not in (Result.BAD, Result.COULD_BE_BETTER):
+    if measured or verdict.result not in (Grade.BAD, Grade.COULD_BE_BETTER):
         return verdict.cost
     if check in LOSING:
         return Cost(Basis.LOSSES)
@@ -34,7 +34,7 @@ def cost_of(check: str, host: Host, verdict: Verdict) -> Cost | None:
         return None
 
 
-def priced(check: str, host: Host, verdict: Verdict) -> Verdict:
+def priced(check: str, host: Host, verdict: CheckResult) -> CheckResult:
     return replace(verdict, cost=cost_of(check, host, verdict))
 
 
@@ -42,7 +42,7 @@ def _estimated(us: float, of: str) -> Cost:
     return Cost(Basis.ESTIMATED, us, of)
 
 
-def _turn(host: Host, verdict: Verdict) -> Cost:
+def _turn(host: Host, verdict: CheckResult) -> Cost:
     return _estimated(turn_us(host), "another program's turn on the core, at usual priority")
 
 
@@ -55,12 +55,12 @@ def turn_us(host: Host) -> float:
         return BASE_SLICE_US * (1 + math.floor(math.log2(n_cores)))
 
 
-def _throttling(host: Host, verdict: Verdict) -> Cost:
+def _throttling(host: Host, verdict: CheckResult) -> Cost:
     stopped_us = host.number(f"{KERNEL}/sched_rt_period_us") - host.number(f"{KERNEL}/sched_rt_runtime_us")
     return _estimated(stopped_us, "the rest of the period, in which real-time threads stand")
 
 
-def _quota(host: Host, verdict: Verdict) -> Cost | None:
+def _quota(host: Host, verdict: CheckResult) -> Cost | None:
     """The group is the first word of what was found."""
     group = verdict.what.partition(" ")[0]
     path = f"{group}/cpu.max" if host.has(f"{group}/cpu.max") else f"{group}/cpu.cfs_period_us"
@@ -68,25 +68,25 @@ def _quota(host: Host, verdict: Verdict) -> Cost | None:
     return _estimated(float(period[0]), "a period") if period and period[0].isdecimal() else None
 
 
-def _governor(host: Host, verdict: Verdict) -> Cost:
+def _governor(host: Host, verdict: CheckResult) -> Cost:
     policy = "sys/devices/system/cpu/cpu0/cpufreq"
     switch_us = host.number(f"{policy}/cpuinfo_transition_latency") * 1e-3
     return _estimated(switch_us, "a change of frequency")
 
 
-def _softirq(host: Host, verdict: Verdict) -> Cost:
+def _softirq(host: Host, verdict: CheckResult) -> Cost:
     return _estimated(host.number("proc/sys/net/core/netdev_budget_usecs"), "the card's turn on the core")
 
 
-def _stolen(host: Host, verdict: Verdict) -> Cost:
+def _stolen(host: Host, verdict: CheckResult) -> Cost:
     return _estimated(verdict.prices[0].value * 1e-2 * MEASURED_S * 1e6, "what was taken in a second, if at once")
 
 
-def _half(host: Host, verdict: Verdict) -> Cost:
+def _half(host: Host, verdict: CheckResult) -> Cost:
     return _estimated(BATCH_US, "work takes up to twice as long")
 
 
-def _clock(host: Host, verdict: Verdict) -> Cost:
+def _clock(host: Host, verdict: CheckResult) -> Cost:
     return Cost(Basis.MEASURED, N_STAMPS * verdict.prices[0].value * 1e-3, f"{N_STAMPS} readings")
 
 

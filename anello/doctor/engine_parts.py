@@ -1,24 +1,24 @@
 # SPDX-License-Identifier: Apache-2.0
 """Checks of what the engine can do on this host: ways to receive, and a GPU."""
 
-from anello.doctor.finding import Fix, Verdict, bad, good, not_applicable
+from anello.doctor.finding import CheckResult, Fix, bad, good, not_applicable
 from anello.doctor.subject import Subject
 from anello.host.host import Host
 
 
-def receive_backends(host: Host, subject: Subject) -> Verdict:
+def receive_backends(host: Host, subject: Subject) -> CheckResult:
     wanted = subject.with_front_ends.receive.backend
     return _ways(host.machine.receive_backends(subject.interface), "receive.backend", wanted, "socket")
 
 
-def fabric(host: Host, subject: Subject) -> Verdict:
+def fabric(host: Host, subject: Subject) -> CheckResult:
     wanted = subject.value("fabric.transport")
     if wanted is None:
         return not_applicable("this chain has one node")
     return _ways(host.machine.fabric_transports(), "fabric.transport", str(wanted), "tcp")
 
 
-def _ways(found: list[dict[str, object]], key: str, wanted: str, always: str) -> Verdict:
+def _ways(found: list[dict[str, object]], key: str, wanted: str, always: str) -> CheckResult:
     """What the engine says of its ways to do something. always: one that works everywhere."""
     usable = [_usable(one) for one in found if one.get("available")]
     refused = {str(one.get("name")): str(one.get("reason")) for one in found if not one.get("available")}
@@ -40,7 +40,7 @@ def _another(found: list[dict[str, object]], key: str, always: str) -> Fix:
     return Fix(advice=f'in the configuration: {key} = "{names[0] if names else always}"')
 
 
-def cuda(host: Host, subject: Subject) -> Verdict:
+def cuda(host: Host, subject: Subject) -> CheckResult:
     wanted = subject.value("trigger.backend")
     if wanted is None:
         return not_applicable("this chain has nothing to do for a GPU")

@@ -7,7 +7,7 @@ from shlex import quote
 from typing import Any
 
 
-class Result(StrEnum):
+class Grade(StrEnum):
     """Worst first: the order in which findings are shown."""
 
     BAD = "bad"
@@ -68,10 +68,10 @@ class Fix:
 
 
 @dataclass(frozen=True)
-class Verdict:
+class CheckResult:
     """The return value of a check."""
 
-    result: Result
+    result: Grade
     what: str
     fix: Fix | None = None
     prices: tuple[Price, ...] = ()
@@ -84,7 +84,7 @@ class Finding:
 
     check: str
     why: str
-    result: Result
+    result: Grade
     what: str
     fix: Fix | None = None
     prices: tuple[Price, ...] = ()
@@ -104,25 +104,25 @@ class Finding:
         }  # fmt: skip
 
 
-def good(what: str, *prices: Price) -> Verdict:
-    return Verdict(Result.GOOD, what, None, prices)
+def good(what: str, *prices: Price) -> CheckResult:
+    return CheckResult(Grade.GOOD, what, None, prices)
 
 
-def not_applicable(what: str, *prices: Price) -> Verdict:
-    return Verdict(Result.NOT_APPLICABLE, what, None, prices)
+def not_applicable(what: str, *prices: Price) -> CheckResult:
+    return CheckResult(Grade.NOT_APPLICABLE, what, None, prices)
 
 
-def better(what: str, fix: Fix, *prices: Price) -> Verdict:
+def better(what: str, fix: Fix, *prices: Price) -> CheckResult:
     """It works, and would work better after the fix."""
-    return Verdict(Result.COULD_BE_BETTER, what, fix, prices)
+    return CheckResult(Grade.COULD_BE_BETTER, what, fix, prices)
 
 
-def bad(what: str, fix: Fix, *prices: Price) -> Verdict:
+def bad(what: str, fix: Fix, *prices: Price) -> CheckResult:
     """It loses data or misses deadlines as it is."""
-    return Verdict(Result.BAD, what, fix, prices)
+    return CheckResult(Grade.BAD, what, fix, prices)
 
 
-def costing(verdict: Verdict, us: float, of: str) -> Verdict:
+def costing(verdict: CheckResult, us: float, of: str) -> CheckResult:
     """With what it was measured to cost."""
     return replace(verdict, cost=Cost(Basis.MEASURED, us, of))
 

@@ -17,7 +17,7 @@ TIMEOUT_S = 30
 
 
 @dataclass(frozen=True)
-class Outcome:
+class FixOutcome:
     """The result of one command; failure is empty if it worked."""
 
     check: str
@@ -49,10 +49,10 @@ def require_root() -> None:
         raise PermissionError(errno.EPERM, "only root may change the host: sudo anello doctor --fix --yes")
 
 
-def carry_out(findings: Sequence[Finding]) -> list[Outcome]:
+def carry_out(findings: Sequence[Finding]) -> list[FixOutcome]:
     """Runs the commands of all fixes, as they stand in the script."""
     return [
-        Outcome(finding.check, command, _run(command))
+        FixOutcome(finding.check, command, _run(command))
         for finding in findings
         if finding.fix is not None
         for command in finding.fix.commands
@@ -71,7 +71,7 @@ def _run(command: str) -> str:
 
 
 def examine_again(
-    host: Host, subject: Subject, findings: Sequence[Finding], outcomes: Sequence[Outcome]
+    host: Host, subject: Subject, findings: Sequence[Finding], outcomes: Sequence[FixOutcome]
 ) -> list[Finding]:
     """The findings with those renewed that a command was run for."""
     touched = {outcome.check for outcome in outcomes}

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from shlex import quote
 
-from anello.doctor.finding import Fix, Price, Verdict, bad, better, good, not_applicable
+from anello.doctor.finding import CheckResult, Fix, Price, bad, better, good, not_applicable
 from anello.doctor.network import prices
 from anello.doctor.subject import Subject
 from anello.host.host import CannotTell, Host, parse_cores, show_cores
@@ -20,7 +20,7 @@ MAX_PARENTS = 4
 
 
 # --- Packets ------------------------------------------------------------------------------------------------------
-def mtu(host: Host, subject: Subject) -> Verdict:
+def mtu(host: Host, subject: Subject) -> CheckResult:
     """Never carried out by itself: on a path that does not pass jumbo frames, a larger MTU cuts the host off."""
     name = subject.interface
     wanted = subject.packet_bytes
@@ -38,7 +38,7 @@ def mtu(host: Host, subject: Subject) -> Verdict:
     )
 
 
-def gro(host: Host, subject: Subject) -> Verdict:
+def gro(host: Host, subject: Subject) -> CheckResult:
     if not subject.with_front_ends.receive.gro:
         return not_applicable("receive.gro = false")
     name, features = subject.interface, host.machine.features(subject.interface)
@@ -57,7 +57,7 @@ def _gro_price(host: Host) -> list[Price]:
         return []
 
 
-def rx_ring(host: Host, subject: Subject) -> Verdict:
+def rx_ring(host: Host, subject: Subject) -> CheckResult:
     if not is_card(host, subject.interface):
         return not_applicable(f"{subject.interface} is no card")
     now, most = host.machine.rx_ring(subject.interface)
@@ -74,7 +74,7 @@ def rx_ring(host: Host, subject: Subject) -> Verdict:
 
 
 # --- Its place in the machine -------------------------------------------------------------------------------------
-def pcie(host: Host, subject: Subject) -> Verdict:
+def pcie(host: Host, subject: Subject) -> CheckResult:
     device = _device(host, subject.interface)
     if device is None or not host.has(f"{device}/current_link_speed"):
         return not_applicable(f"{subject.interface} is not on PCI Express")
@@ -117,7 +117,7 @@ def _speed_gbit(host: Host, interface: str) -> int:
         return 0
 
 
-def numa(host: Host, subject: Subject) -> Verdict:
+def numa(host: Host, subject: Subject) -> CheckResult:
     nodes = _nodes(host)
     if len(nodes) < 2:
         return not_applicable("one NUMA node")
@@ -154,7 +154,7 @@ def _home_node(host: Host, interface: str) -> int:
 
 
 # --- Interrupts ---------------------------------------------------------------------------------------------------
-def irq(host: Host, subject: Subject) -> Verdict:
+def irq(host: Host, subject: Subject) -> CheckResult:
     if not is_card(host, subject.interface):
         return not_applicable(f"{subject.interface} has no interrupts")
     queues = dict(_queues(host, subject.interface))

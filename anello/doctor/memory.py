@@ -3,7 +3,7 @@
 
 import re
 
-from anello.doctor.finding import Fix, Price, Verdict, better, good, not_applicable, sysctl, sysfs
+from anello.doctor.finding import CheckResult, Fix, Price, better, good, not_applicable, sysctl, sysfs
 from anello.doctor.subject import Subject
 from anello.host.host import CannotTell, Host, PageCost
 
@@ -13,7 +13,7 @@ HUGE_PAGE_KB = 2048
 LOCK_BYTES = 1 << 30
 
 
-def huge_pages(host: Host, subject: Subject) -> Verdict:
+def huge_pages(host: Host, subject: Subject) -> CheckResult:
     prices = _page_prices(host.machine.page_cost())
     reserved = host.number("proc/sys/vm/nr_hugepages")
     refusal = host.machine.huge_page_refusal()
@@ -43,7 +43,7 @@ def _page_prices(cost: PageCost) -> list[Price]:
     return [small] if cost.huge_ns is None else [small, Price(cost.huge_ns, "ns", f"on {cost.huge_kind}")]
 
 
-def transparent_huge_pages(host: Host, subject: Subject) -> Verdict:
+def transparent_huge_pages(host: Host, subject: Subject) -> CheckResult:
     if not host.has(f"{THP}/enabled"):
         return not_applicable("this kernel has none")
     enabled, defrag = _chosen(host, "enabled"), _chosen(host, "defrag")
@@ -63,7 +63,7 @@ def _chosen(host: Host, name: str) -> str:
     return found[1]
 
 
-def memory_lock(host: Host, subject: Subject) -> Verdict:
+def memory_lock(host: Host, subject: Subject) -> CheckResult:
     limit = host.machine.memory_lock_bytes()
     if limit is None:
         return good("unlimited")

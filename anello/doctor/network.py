@@ -3,7 +3,7 @@
 
 from collections.abc import Iterator
 
-from anello.doctor.finding import Fix, Price, Verdict, bad, better, good, not_applicable, sysctl
+from anello.doctor.finding import CheckResult, Fix, Price, bad, better, good, not_applicable, sysctl
 from anello.doctor.subject import Subject
 from anello.host.host import CannotTell, Host, ReceiveCost
 
@@ -17,7 +17,7 @@ CARD_CAUSES = {"rx_missed_errors": "missed by the card", "rx_fifo_errors": "over
                "rx_dropped": "dropped at the interface"}  # fmt: skip
 
 
-def socket_buffer(host: Host, subject: Subject) -> Verdict:
+def socket_buffer(host: Host, subject: Subject) -> CheckResult:
     wanted = subject.with_front_ends.receive.socket_buffer_bytes
     limit = host.number(f"{NET}/rmem_max")
     had = host.machine.socket_buffer(wanted)
@@ -30,7 +30,7 @@ def socket_buffer(host: Host, subject: Subject) -> Verdict:
     return bad(what, fix, price) if had < wanted / 4 else better(what, fix, price)
 
 
-def udp_memory(host: Host, subject: Subject) -> Verdict:
+def udp_memory(host: Host, subject: Subject) -> CheckResult:
     """The kernel counts twice what a socket asks for, as it does in SO_RCVBUF."""
     path = "proc/sys/net/ipv4/udp_mem"
     try:
@@ -45,7 +45,7 @@ def udp_memory(host: Host, subject: Subject) -> Verdict:
     return better(what, sysctl("udp-memory", net__ipv4__udp_mem=f"{low} {pressure} {2 * pages}"))
 
 
-def backlog(host: Host, subject: Subject) -> Verdict:
+def backlog(host: Host, subject: Subject) -> CheckResult:
     now = host.number(f"{NET}/netdev_max_backlog")
     dropped = sum(row[1] for row in _softnet(host.text(SOFTNET)))
     what = f"net.core.netdev_max_backlog = {now}, {dropped:,} packets found it full since boot"
@@ -54,7 +54,7 @@ def backlog(host: Host, subject: Subject) -> Verdict:
     return better(what, sysctl("backlog", net__core__netdev_max_backlog=3 * BACKLOG_PACKETS))
 
 
-def budget(host: Host, subject: Subject) -> Verdict:
+def budget(host: Host, subject: Subject) -> CheckResult:
     now = host.number(f"{NET}/netdev_budget")
     squeezed = sum(row[2] for row in _softnet(host.text(SOFTNET)))
     what = f"net.core.netdev_budget = {now}, used up {squeezed:,} times since boot"
@@ -63,7 +63,7 @@ def budget(host: Host, subject: Subject) -> Verdict:
     return better(what, sysctl("budget", net__core__netdev_budget=BUDGET_PACKETS))
 
 
-def drops(host: Host, subject: Subject) -> Verdict:
+def drops(host: Host, subject: Subject) -> CheckResult:
     """Those of the past are a hint; those that happen while the doctor looks are a fault."""
     before, now = dict(_drops(host, subject, earlier=True)), dict(_drops(host, subject, earlier=False))
     lost = ", ".join(f"{n:,} {cause}" for cause, n in now.items() if n)
@@ -111,7 +111,7 @@ def _softnet(text: str) -> list[list[int]]:
     return rows
 
 
-def udp_gso(host: Host, subject: Subject) -> Verdict:
+def udp_gso(host: Host, subject: Subject) -> CheckResult:
     key = f"{subject.with_front_ends.source_section}.offload"
     if subject.value(key) != "gso":
         return not_applicable(f"{key} does not ask for it")
@@ -122,7 +122,7 @@ def udp_gso(host: Host, subject: Subject) -> Verdict:
     return good(f"sockets take it; the kernel cuts packets before they reach {subject.interface}")
 
 
-def receive_cost(host: Host, subject: Subject) -> Verdict:
+def receive_cost(host: Host, subject: Subject) -> CheckResult:
     cost = host.machine.receive_cost()
     if cost.with_gro_ns is None:
         return better("the kernel does not gather datagrams (UDP_GRO)", Fix(advice="it needs Linux 5.0"), *prices(cost))

@@ -5,7 +5,7 @@ import re
 from collections import Counter
 from shlex import quote
 
-from anello.doctor.finding import Fix, Price, Verdict, bad, better, costing, good, not_applicable, sysctl, sysfs
+from anello.doctor.finding import CheckResult, Fix, Price, bad, better, costing, good, not_applicable, sysctl, sysfs
 from anello.doctor.subject import Subject
 from anello.host.cores import KERNEL, listed, quotas, siblings_of
 from anello.host.host import CPU, CannotTell, Host, show_cores
@@ -18,7 +18,7 @@ GOOD_STEAL, BAD_STEAL = 0.005, 0.05
 
 
 # --- Enough cores, the right ones ---------------------------------------------------------------------------------
-def cores(host: Host, subject: Subject) -> Verdict:
+def cores(host: Host, subject: Subject) -> CheckResult:
     allowed = host.machine.allowed_cores()
     n_threads, pinned = subject.config.n_threads, subject.pinned_cores
     what = f"{n_threads} threads, {len(allowed)} cores"
@@ -41,7 +41,7 @@ def _choose(allowed: frozenset[int]) -> Fix:
     return Fix(advice=f"in the configuration: threads.cores from {show_cores(allowed)}, each once")
 
 
-def smt(host: Host, subject: Subject) -> Verdict:
+def smt(host: Host, subject: Subject) -> CheckResult:
     siblings = dict(siblings_of(host))
     if not siblings:
         raise CannotTell(f"/{CPU}/cpu*/topology/thread_siblings_list: there is none")
@@ -62,7 +62,7 @@ def smt(host: Host, subject: Subject) -> Verdict:
     )
 
 
-def isolation(host: Host, subject: Subject) -> Verdict:
+def isolation(host: Host, subject: Subject) -> CheckResult:
     pinned = set(subject.pinned_cores)
     if not pinned:
         return not_applicable("threads.cores pins none")
@@ -81,7 +81,7 @@ def isolation(host: Host, subject: Subject) -> Verdict:
 
 
 # --- How fast they are --------------------------------------------------------------------------------------------
-def governor(host: Host, subject: Subject) -> Verdict:
+def governor(host: Host, subject: Subject) -> CheckResult:
     found = Counter(
         host.text(f"{CPU}/{name}/cpufreq/scaling_governor")
         for name in host.names(CPU)
@@ -95,7 +95,7 @@ def governor(host: Host, subject: Subject) -> Verdict:
     return better(what, sysfs("governor", "performance", f"{CPU}/cpu*/cpufreq/scaling_governor"))
 
 
-def idle_states(host: Host, subject: Subject) -> Verdict:
+def idle_states(host: Host, subject: Subject) -> CheckResult:
     late_us = host.machine.wake_up_s() * 1e6
     price = Price(late_us, "µs", "a wake-up after 2 ms takes")
     states = f"{CPU}/cpu0/cpuidle"
@@ -116,7 +116,7 @@ def _is_deep(host: Host, state: str) -> bool:
     return host.number(f"{state}/latency") > DEEP_US and host.number(f"{state}/disable") == 0
 
 
-def clock(host: Host, subject: Subject) -> Verdict:
+def clock(host: Host, subject: Subject) -> CheckResult:
     folder = "sys/devices/system/clocksource/clocksource0"
     price = Price(host.machine.clock_ns(), "ns", "a reading takes")
     now = host.text(f"{folder}/current_clocksource")
@@ -130,7 +130,7 @@ def clock(host: Host, subject: Subject) -> Verdict:
 
 
 # --- Who else takes them ------------------------------------------------------------------------------------------
-def real_time(host: Host, subject: Subject) -> Verdict:
+def real_time(host: Host, subject: Subject) -> CheckResult:
     delays = host.machine.real_time_delays_s()
     if delays is None:
         fix = Fix(advice="give the user LimitRTPRIO (systemd), rtprio (limits.conf) or the program CAP_SYS_NICE")
@@ -140,7 +140,7 @@ def real_time(host: Host, subject: Subject) -> Verdict:
     return good("permitted", price)
 
 
-def rt_throttling(host: Host, subject: Subject) -> Verdict:
+def rt_throttling(host: Host, subject: Subject) -> CheckResult:
     runtime_us = host.number(f"{KERNEL}/sched_rt_runtime_us")
     if runtime_us < 0:
         return good("off")
@@ -153,7 +153,7 @@ def rt_throttling(host: Host, subject: Subject) -> Verdict:
     return better(f"{what}, and this shell's are real-time", fix)
 
 
-def autogroup(host: Host, subject: Subject) -> Verdict:
+def autogroup(host: Host, subject: Subject) -> CheckResult:
     path = f"{KERNEL}/sched_autogroup_enabled"
     if not host.has(path):
         return not_applicable("this kernel has none")
@@ -163,7 +163,7 @@ def autogroup(host: Host, subject: Subject) -> Verdict:
     return better("on: a terminal's programs share one terminal's part, and nice does not reach beyond it", fix)
 
 
-def steal(host: Host, subject: Subject) -> Verdict:
+def steal(host: Host, subject: Subject) -> CheckResult:
     before, now = _cpu_times(host.earlier(STAT)), _cpu_times(host.text(STAT))
     passed = sum(now) - sum(before)
     times = [new - old for new, old in zip(now, before, strict=True)] if passed > 0 else now
@@ -185,7 +185,7 @@ def _cpu_times(stat: str) -> list[int]:
     return [int(word) for word in words[1:9]]
 
 
-def cpu_quota(host: Host, subject: Subject) -> Verdict:
+def cpu_quota(host: Host, subject: Subject) -> CheckResult:
     limits = list(quotas(host))
     if not limits:
         return good("none")
@@ -198,12 +198,12 @@ def cpu_quota(host: Host, subject: Subject) -> Verdict:
     return bad(what, fix) if least < subject.config.n_threads else better(what, fix)
 
 
-def hiccups(host: Host, subject: Subject) -> Verdict:
+def hiccups(host: Host, subject: Subject) -> CheckResult:
     late_s = host.machine.hiccup_s()
     return costing(_of_hiccup(late_s), late_s * 1e6, "one arrival in 1000")
 
 
-def _of_hiccup(late_s: float) -> Verdict:
+def _of_hiccup(late_s: float) -> CheckResult:
     price = Price(late_s * 1e6, "µs", "one arrival in 1000 waits longer than")
     fix = Fix(advice="stop what else runs here; then the findings on idle states, steal, isolation, interrupts")
     if late_s >= DEADLINE_S:

@@ -9,14 +9,14 @@ from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
-from anello.doctor.finding import Finding, Price, Result
-from anello.doctor.fixing import Outcome
+from anello.doctor.finding import Finding, Grade, Price
+from anello.doctor.fixing import FixOutcome
 
 STYLES = {
-    Result.BAD: "bold red",
-    Result.COULD_BE_BETTER: "yellow",
-    Result.CANNOT_TELL: "magenta",
-    Result.GOOD: "green",
+    Grade.BAD: "bold red",
+    Grade.COULD_BE_BETTER: "yellow",
+    Grade.CANNOT_TELL: "magenta",
+    Grade.GOOD: "green",
 }
 
 
@@ -25,7 +25,7 @@ def show(findings: Sequence[Finding], interface: str, console: Console) -> None:
                   title_style="bold", pad_edge=False)  # fmt: skip
     for column in ("result", "check", "p99.9", "found"):
         table.add_column(column)
-    for finding in (one for one in findings if one.result != Result.NOT_APPLICABLE):
+    for finding in (one for one in findings if one.result != Grade.NOT_APPLICABLE):
         style = STYLES[finding.result]
         table.add_row(
             Text(finding.result, style=style),
@@ -34,11 +34,11 @@ def show(findings: Sequence[Finding], interface: str, console: Console) -> None:
             _text(finding),
         )
     console.print(table)
-    left_out = ", ".join(one.check for one in findings if one.result == Result.NOT_APPLICABLE)
+    left_out = ", ".join(one.check for one in findings if one.result == Grade.NOT_APPLICABLE)
     if left_out:
         console.print(Text(f"not applicable: {left_out} (--json tells why)", style="dim"), soft_wrap=True)
     counts = Counter(finding.result for finding in findings)
-    parts = ", ".join(f"{counts[result]} {result}" for result in Result if counts[result])
+    parts = ", ".join(f"{counts[result]} {result}" for result in Grade if counts[result])
     hint = "; anello doctor --fix prints the commands" if any(one.fix and one.fix.commands for one in findings) else ""
     console.print(Text(f"{parts}{hint}"), soft_wrap=True)
 
@@ -47,7 +47,7 @@ def _text(finding: Finding) -> Text:
     text = Text(finding.what)
     if finding.prices:
         text.append(f"; {_prices(finding.prices)}", style="bold")
-    if finding.result in (Result.BAD, Result.COULD_BE_BETTER):
+    if finding.result in (Grade.BAD, Grade.COULD_BE_BETTER):
         text.append(f"\n{finding.why}", style="dim")
     if finding.fix is not None:
         for line in (*finding.fix.commands[:1], *(["..."] if len(finding.fix.commands) > 1 else [])):
@@ -61,7 +61,7 @@ def _prices(prices: Iterable[Price]) -> str:
     return ", ".join(str(price) for price in prices)
 
 
-def show_outcomes(outcomes: Sequence[Outcome], findings: Sequence[Finding], console: Console) -> None:
+def show_outcomes(outcomes: Sequence[FixOutcome], findings: Sequence[Finding], console: Console) -> None:
     """What each command did, and what its check says now."""
     now = {finding.check: finding.result for finding in findings}
     for outcome in outcomes:

@@ -1,13 +1,13 @@
 # SPDX-License-Identifier: Apache-2.0
 """Checks of a machine with several processors: where its memory lies, and which threads are far from each other."""
 
-from anello.doctor.finding import Fix, Verdict, better, good, not_applicable
+from anello.doctor.finding import CheckResult, Fix, better, good, not_applicable
 from anello.doctor.subject import Subject
 from anello.host import topology
 from anello.host.host import Host, show_cores
 
 
-def interleaving(host: Host, subject: Subject) -> Verdict:
+def interleaving(host: Host, subject: Subject) -> CheckResult:
     """Firmware that interleaves memory shows one node where there are several processors."""
     found = topology.read(host)
     n_packages, n_nodes = len(found.packages), len(found.nodes)
@@ -20,7 +20,7 @@ def interleaving(host: Host, subject: Subject) -> Verdict:
     return better(f"{what}: memory is interleaved, no thread has its own near it", fix)
 
 
-def far_threads(host: Host, subject: Subject) -> Verdict:
+def far_threads(host: Host, subject: Subject) -> CheckResult:
     found, pinned = topology.read(host), set(subject.pinned_cores)
     if len(found.nodes) < 2:
         return not_applicable("one NUMA node")

@@ -66,7 +66,7 @@ TakeTurn = Callable[[FrontEndsConfig, Way, str, float], Turn]
 
 
 @dataclass(frozen=True)
-class Trial:
+class TrafficTrial:
     """All turns of one way; refused: why there are none, or nothing to judge by."""
 
     way: Way
@@ -102,7 +102,7 @@ def try_all(
     seconds: float,
     told: Callable[[str], None] = lambda _: None,
     take: TakeTurn | None = None,
-) -> list[Trial]:
+) -> list[TrafficTrial]:
     """Every way and the configured one, N_TURNS times in turn, `seconds` each. told: what is being done. Raises
     ConfigError where no traffic can be awaited, or none came."""
     require_ports(config)
@@ -128,11 +128,11 @@ def try_all(
     return trials
 
 
-def _judged(way: Way, turns: Sequence[Turn], refused: str) -> Trial:
+def _judged(way: Way, turns: Sequence[Turn], refused: str) -> TrafficTrial:
     """A way to which nothing came has lost nothing and cost nothing, and is no better for that."""
     if not refused and not all(turn.n_datagrams for turn in turns):
         refused = "no datagram came in a turn"
-    return Trial(way, () if refused else tuple(turns), refused)
+    return TrafficTrial(way, () if refused else tuple(turns), refused)
 
 
 def configured_way(config: FrontEndsConfig) -> Way:
@@ -199,7 +199,7 @@ def _counted(lists: Sequence[Clop]) -> tuple[int, int]:
     return sum(one["datagrams"] for one in counters), n_lost
 
 
-def advice(trials: Sequence[Trial], configured: Way) -> str:
+def advice(trials: Sequence[TrafficTrial], configured: Way) -> str:
     """Which way to take, and why."""
     working = [trial for trial in trials if trial.turns]
     fewest = min(trial.n_lost for trial in working)
@@ -214,12 +214,12 @@ def advice(trials: Sequence[Trial], configured: Way) -> str:
     return f"take {best.way.settings}: {best.machine_ns / now.machine_ns:.2f} of the CPU time of what is configured"
 
 
-def _is_cheaper(one: Trial, other: Trial) -> bool:
+def _is_cheaper(one: TrafficTrial, other: TrafficTrial) -> bool:
     """Its dearest turn than the other's cheapest."""
     return max(turn.machine_ns for turn in one.turns) < WORTH_CHANGING * min(turn.machine_ns for turn in other.turns)
 
 
-def table(trials: Sequence[Trial]) -> Table:
+def table(trials: Sequence[TrafficTrial]) -> Table:
     shown = Table(box=box.SIMPLE_HEAD, pad_edge=False)
     for column in ("way", "datagrams/s", "lost", "CPU ns/datagram", "spread %", "of it the receiver"):
         shown.add_column(column, justify="left" if column == "way" else "right")
@@ -234,7 +234,7 @@ def table(trials: Sequence[Trial]) -> Table:
     return shown
 
 
-def show(trials: Sequence[Trial], configured: Way, console: Console) -> None:
+def show(trials: Sequence[TrafficTrial], configured: Way, console: Console) -> None:
     console.print(table(trials))
     for trial in trials:
         if trial.refused:
@@ -242,7 +242,7 @@ def show(trials: Sequence[Trial], configured: Way, console: Console) -> None:
     console.print(Text(advice(trials, configured)))
 
 
-def as_dict(trials: Sequence[Trial], configured: Way) -> dict[str, object]:
+def as_dict(trials: Sequence[TrafficTrial], configured: Way) -> dict[str, object]:
     return {
         "ways": [
             {"settings": trial.way.settings, "refused": trial.refused}

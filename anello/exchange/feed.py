@@ -13,7 +13,7 @@ from anello.exchange.configuration.config import ExchangeConfig
 
 
 @dataclass(frozen=True)
-class Place:
+class FarmPlace:
     """A node of the farm. readout: the number of its readout unit among n_readouts; None: it is none."""
 
     rank: int
@@ -21,7 +21,7 @@ class Place:
     n_readouts: int
 
     @classmethod
-    def of(cls, config: ExchangeConfig, rank: int, n_nodes: int) -> "Place":
+    def of(cls, config: ExchangeConfig, rank: int, n_nodes: int) -> "FarmPlace":
         readouts = [node for node, roles in enumerate(config.roles_of(n_nodes)) if "ru" in roles.split("+")]
         return cls(rank, readouts.index(rank) if rank in readouts else None, len(readouts))
 
@@ -36,7 +36,7 @@ class Place:
 class Feed(ABC):
     """The interface of a chain to a node of the exchange."""
 
-    def __init__(self, config: ExchangeConfig, place: Place) -> None:
+    def __init__(self, config: ExchangeConfig, place: FarmPlace) -> None:
         """Raises ConfigError if the chain cannot be spread over this many readout units."""
         self.config, self.place = config, place
         if place.n_readouts > self.n_boards:

@@ -4,12 +4,12 @@
 from anello import registry
 from anello.exchange.configuration.config import ExchangeConfig
 from anello.exchange.configuration.python_keys import GENERATOR
-from anello.exchange.feed import Feed, Place
+from anello.exchange.feed import FarmPlace, Feed
 
 
 def feed_of(config: ExchangeConfig, rank: int, n_nodes: int) -> Feed | None:
     """None where the input is a generator. Raises ConfigError."""
     if config.input.from_ == GENERATOR:
         return None
-    feed: Feed = registry.part(config.input.from_, "feed")(config, Place.of(config, rank, n_nodes))
+    feed: Feed = registry.part(config.input.from_, "feed")(config, FarmPlace.of(config, rank, n_nodes))
     return feed

@@ -10,7 +10,7 @@ from anello.configuration.origin import node_page
 from anello.counters import pages
 from anello.errors import ConfigError, EngineMissingError
 from anello.exchange.configuration.config import ExchangeConfig
-from anello.exchange.local import POLL_S, LocalPlan, Nodes, rendezvous
+from anello.exchange.local import POLL_S, LocalNodes, LocalPlan, rendezvous
 from anello.exchange.rendezvous.protocol import Pace
 from anello.exchange.rendezvous.server import RendezvousServer
 from anello.run.run_control import RunControl
@@ -44,14 +44,16 @@ def run(plan: LocalPlan, lead: RunControl) -> int:
     """The run's exit code. Raises ConfigError, OSError."""
     with lead.interruptible() as interrupted, rendezvous(plan, held=True) as server:
         lead.hear_of_deaths(server.tell_dead)
-        with Nodes(plan, server) as nodes:
+        with LocalNodes(plan, server) as nodes:
             return _Led(lead, server, nodes, interrupted).run()
 
 
 class _Led:
     """One run, from its nodes' start to their end."""
 
-    def __init__(self, lead: RunControl, server: RendezvousServer, nodes: Nodes, interrupted: Interruption) -> None:
+    def __init__(
+        self, lead: RunControl, server: RendezvousServer, nodes: LocalNodes, interrupted: Interruption
+    ) -> None:
         self._lead, self._server, self._nodes, self._interrupted = lead, server, nodes, interrupted
         self._state = RunState.CONFIGURED
         lead.know(rendezvous=server.port)

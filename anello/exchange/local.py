@@ -55,7 +55,7 @@ class LocalPlan:
 
 def run(plan: LocalPlan, interrupted: Interruption) -> int:
     """The exit code of the run: that of node 0, or of a node that ended badly."""
-    with rendezvous(plan) as server, Nodes(plan, server) as nodes:
+    with rendezvous(plan) as server, LocalNodes(plan, server) as nodes:
         nodes.wait(interrupted)
         nodes.join_what_they_left()
         return nodes.exit_code()
@@ -72,7 +72,7 @@ def rendezvous(plan: LocalPlan, *, held: bool = False) -> Iterator[RendezvousSer
         yield stack.enter_context(RendezvousServer(endpoint, plan.n_nodes, plan.pace, keys, held=held))
 
 
-class Nodes:
+class LocalNodes:
     """The children. Use as a context: none outlives it."""
 
     def __init__(self, plan: LocalPlan, server: RendezvousServer) -> None:

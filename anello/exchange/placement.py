@@ -14,19 +14,19 @@ from anello.exchange.configuration.config import ExchangeConfig
 from anello.host import topology
 from anello.host.host import CannotTell, Host, show_cores
 from anello.host.machine import ThisMachine
-from anello.host.topology import INFINIBAND, Card, Topology
-from anello.run.placement import Machine, is_open, own_cores, with_cores
+from anello.host.topology import INFINIBAND, NetworkCard, Topology
+from anello.run.placement import UsableCores, is_open, own_cores, with_cores
 
 
 @dataclass(frozen=True)
-class Placement:
+class NodePlacement:
     """cores: logical ones; empty: anywhere. words: what is told, and why."""
 
     cores: frozenset[int]
     words: str
 
 
-def near_card(config: ExchangeConfig, host: Host, allowed: frozenset[int]) -> Placement:
+def near_card(config: ExchangeConfig, host: Host, allowed: frozenset[int]) -> NodePlacement:
     """allowed: the cores that this process may use. What cannot be told leaves the choice to the kernel."""
     if any(core >= 0 for core in config.threads.cores):
         return _anywhere("threads.cores says where")
@@ -42,11 +42,11 @@ def near_card(config: ExchangeConfig, host: Host, allowed: frozenset[int]) -> Pl
     return _beside(cards, found, allowed)
 
 
-def _anywhere(why: str) -> Placement:
-    return Placement(frozenset(), f"anywhere: {why}")
+def _anywhere(why: str) -> NodePlacement:
+    return NodePlacement(frozenset(), f"anywhere: {why}")
 
 
-def _cards(config: ExchangeConfig, host: Host, found: Topology) -> list[Card]:
+def _cards(config: ExchangeConfig, host: Host, found: Topology) -> list[NetworkCard]:
     """Those that may carry the node's data: by their names, by the address, or (UCX chooses) any of InfiniBand."""
     fabric = config.fabric
     named = {device.strip().partition(":")[0] for device in fabric.ucx_net_devices.split(",")} - {"", "all"}
@@ -57,7 +57,7 @@ def _cards(config: ExchangeConfig, host: Host, found: Topology) -> list[Card]:
     return [card for card in found.cards if card.name in named]
 
 
-def _beside(cards: Sequence[Card], found: Topology, allowed: frozenset[int]) -> Placement:
+def _beside(cards: Sequence[NetworkCard], found: Topology, allowed: frozenset[int]) -> NodePlacement:
     if not cards:
         return _anywhere("no card is known to carry the data")
     names = ", ".join(card.name for card in cards)
@@ -68,7 +68,7 @@ def _beside(cards: Sequence[Card], found: Topology, allowed: frozenset[int]) -> 
     cores = frozenset(thread for core in found.cores if core.node == node for thread in core.threads) & allowed
     if not cores:
         return _anywhere(f"this process may use no core of memory node {node}, where {names} is")
-    return Placement(cores, f"logical cores {show_cores(cores)}, memory node {node}, beside {names}")
+    return NodePlacement(cores, f"logical cores {show_cores(cores)}, memory node {node}, beside {names}")
 
 
 def n_on_the_way(config: ExchangeConfig) -> int:
@@ -78,7 +78,9 @@ def n_on_the_way(config: ExchangeConfig) -> int:
 
 
 @contextmanager
-def placed(config: ExchangeConfig, look: Callable[[], Machine] = Machine.look) -> Iterator[tuple[ExchangeConfig, str]]:
+def placed(
+    config: ExchangeConfig, look: Callable[[], UsableCores] = UsableCores.look
+) -> Iterator[tuple[ExchangeConfig, str]]:
     """Behind a chain: cores for its lanes and for the exchange, as a chain by itself has them, and what is told. With a
     generator nothing waits for data from outside."""
     chain = config.of_chain
@@ -93,7 +95,7 @@ def placed(config: ExchangeConfig, look: Callable[[], Machine] = Machine.look) -
         yield config, chosen.words
 
 
-def take_place(config: ExchangeConfig) -> Placement:
+def take_place(config: ExchangeConfig) -> NodePlacement:
     """Confines the calling thread, before it takes memory and starts others."""
     placement = near_card(config, Host(Path("/"), ThisMachine()), frozenset(os.sched_getaffinity(0)))
     if placement.cores:

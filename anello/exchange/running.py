@@ -19,7 +19,7 @@ from anello.account.record import CounterDict
 from anello.catalogue.entry import Entry
 from anello.configuration.origin import node_values, tell_beside
 from anello.errors import engine_errors
-from anello.exchange.account.node_record import NodeRecord, Sample, Series
+from anello.exchange.account.node_record import NodeRecord, Sample, SampleSeries
 from anello.exchange.account.numbers import Account
 from anello.exchange.account.record import ExchangeRecord, PointToPoint, together
 from anello.exchange.configuration.config import ExchangeConfig
@@ -107,7 +107,7 @@ def engine_point_to_point(values: dict[str, Any]) -> PointToPoint:
 class Watched:
     """What a node notes down while it runs."""
 
-    series: Series = field(default_factory=Series)
+    series: SampleSeries = field(default_factory=SampleSeries)
     gone: dict[int, str] = field(default_factory=dict)  # by rank, why; also of those that came again
 
 

@@ -32,7 +32,7 @@ class Cache:
 
 
 @dataclass(frozen=True)
-class Card:
+class NetworkCard:
     """A network card, or an InfiniBand device."""
 
     name: str
@@ -44,7 +44,7 @@ class Card:
 class Topology:
     cores: tuple[Core, ...]
     caches: tuple[Cache, ...]
-    cards: tuple[Card, ...]
+    cards: tuple[NetworkCard, ...]
     memory_kb: dict[int, int]  # by node of memory
 
     @property
@@ -113,11 +113,11 @@ def _memory_kb(host: Host, node: int) -> int:
     return int(found[1]) if found else 0
 
 
-def _cards(host: Host) -> Iterator[Card]:
+def _cards(host: Host) -> Iterator[NetworkCard]:
     for kind in (NET, INFINIBAND):
         for name in host.names(kind):
             if host.has(f"{kind}/{name}/device"):
-                yield Card(name, _home(host, f"{kind}/{name}/device"), _about(host, kind, name))
+                yield NetworkCard(name, _home(host, f"{kind}/{name}/device"), _about(host, kind, name))
 
 
 def _home(host: Host, device: str) -> int:
@@ -170,7 +170,7 @@ def _per_core(cores: list[Core]) -> int:
     return max((len(core.threads) for core in cores), default=1)
 
 
-def _card_line(card: Card, indent: str) -> str:
+def _card_line(card: NetworkCard, indent: str) -> str:
     return f"{indent}card {card.name}{f': {card.about}' if card.about else ''}"
 
 

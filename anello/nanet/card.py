@@ -33,7 +33,7 @@ PARTS = (
 
 
 @dataclass(frozen=True)
-class Card:
+class CardSources:
     """rtl: the folder of its sources."""
 
     rtl: Path

@@ -180,7 +180,7 @@ def _port(word: str) -> int:
     return int(word)
 
 
-def _show(found: "simulation.Found") -> None:
+def _show(found: "simulation.CardRun") -> None:
     from rich.table import Table
 
     from anello.nanet.stages import CLOCK_HZ, CYCLE_NS
@@ -249,11 +249,11 @@ def mutants(
 
 def _ready(parts: str) -> Any:
     """Card, tools, and the parts that were named. Raises InputError, ToolError."""
-    from anello.nanet.card import Card
+    from anello.nanet.card import CardSources
     from anello.nanet.tools import Tools
     from anello.system.output import console
 
-    card = Card.here()
+    card = CardSources.here()
     names = list(card.parts) if parts == "all" else parts.split(",")
     if unknown := set(names) - card.parts.keys():
         raise typer.BadParameter(f"--parts must be of {', '.join(card.parts)} (given: {', '.join(sorted(unknown))})")

@@ -4,7 +4,7 @@
 import re
 from dataclasses import dataclass
 
-from anello.nanet.card import Card, Part
+from anello.nanet.card import CardSources, Part
 from anello.nanet.tools import ToolError, Tools
 
 # Constants that are of the package, and of which each module takes some; ports that a wrapper leaves open.
@@ -14,7 +14,7 @@ REGISTERS_FOR_RAM = "with list of registers"
 
 
 @dataclass(frozen=True)
-class Verdict:
+class LintVerdict:
     """Of one part. complaints: one line each."""
 
     part: str
@@ -22,13 +22,13 @@ class Verdict:
     complaints: tuple[str, ...]
 
 
-def lint(card: Card, tools: Tools, part: Part) -> Verdict:
+def lint(card: CardSources, tools: Tools, part: Part) -> LintVerdict:
     sources = [str(path) for path in card.sources(part)]
     complaints = [*_verilator(card, tools, part, sources), *_yosys(card, tools, part, sources)]
-    return Verdict(part.name, len(sources), tuple(complaints))
+    return LintVerdict(part.name, len(sources), tuple(complaints))
 
 
-def _verilator(card: Card, tools: Tools, part: Part, sources: list[str]) -> list[str]:
+def _verilator(card: CardSources, tools: Tools, part: Part, sources: list[str]) -> list[str]:
     allowed = [f"-Wno-{name}" for name in ALLOWED]
     log = card.build / f"lint-{part.name}-verilator.log"
     try:
@@ -38,7 +38,7 @@ def _verilator(card: Card, tools: Tools, part: Part, sources: list[str]) -> list
     return WARNING.findall(said)
 
 
-def _yosys(card: Card, tools: Tools, part: Part, sources: list[str]) -> list[str]:
+def _yosys(card: CardSources, tools: Tools, part: Part, sources: list[str]) -> list[str]:
     """It reads what Vivado and Quartus do, and less; a RAM that it makes of registers is written in a wrong way."""
     log = card.build / f"lint-{part.name}-yosys.log"
     commands = f"read_verilog -sv {' '.join(sources)}; hierarchy -check -top {part.top}; proc; check -assert"

@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import Any
 
 from anello.errors import InputError
-from anello.nanet.card import Card
+from anello.nanet.card import CardSources
 from anello.nanet.tools import Tools
 
 BESIDE = ("engine", "detectors", "tests")  # what the tests read beside rtl/
@@ -42,7 +42,7 @@ class Mutant:
 
 
 @dataclass(frozen=True)
-class Trial:
+class MutantTrial:
     """outcome: caught, survived, or why it says nothing; passes_without: its test on the sources as they are."""
 
     name: str
@@ -56,12 +56,12 @@ class Trial:
         return self.outcome == "caught" and self.passes_without
 
 
-def mutants_of(card: Card) -> list[Mutant]:
+def mutants_of(card: CardSources) -> list[Mutant]:
     """As they are written down."""
     return [Mutant(**one) for one in tomllib.loads((card.rtl / FILE).read_text())["fault"]]
 
 
-def check(card: Card, mutant: Mutant) -> None:
+def check(card: CardSources, mutant: Mutant) -> None:
     """Raises InputError where its text does not stand in the sources once."""
     source = card.rtl / mutant.file
     n = source.read_text().count(mutant.text) if source.exists() else 0
@@ -69,7 +69,7 @@ def check(card: Card, mutant: Mutant) -> None:
         raise InputError(f"rtl/{FILE}: {mutant.name}: its text stands in rtl/{mutant.file} {n} times, not once")
 
 
-def read_mutants(card: Card) -> list[Mutant]:
+def read_mutants(card: CardSources) -> list[Mutant]:
     """All, checked. Raises InputError."""
     found = mutants_of(card)
     for mutant in found:
@@ -86,7 +86,7 @@ def chosen(mutants: Sequence[Mutant], only: str) -> list[Mutant]:
     return [by_name[name] for name in wanted]
 
 
-def try_each(card: Card, tools: Tools, mutants: Sequence[Mutant]) -> Iterator[Trial]:
+def try_each(card: CardSources, tools: Tools, mutants: Sequence[Mutant]) -> Iterator[MutantTrial]:
     """One after the other, a test without a fault once."""
     without: dict[tuple[str, str], str] = {}
     for mutant in mutants:
@@ -99,11 +99,11 @@ def try_each(card: Card, tools: Tools, mutants: Sequence[Mutant]) -> Iterator[Tr
             source.write_text(source.read_text().replace(mutant.text, mutant.fault))
             said = run(tools, card, rtl, mutant)
         outcome = {"failed": "caught", "passed": "survived"}.get(said, said)
-        yield Trial(mutant.name, mutant.about, mutant.named_test, outcome, without[what] == "passed")
+        yield MutantTrial(mutant.name, mutant.about, mutant.named_test, outcome, without[what] == "passed")
 
 
 @contextmanager
-def copied(card: Card) -> Iterator[Path]:
+def copied(card: CardSources) -> Iterator[Path]:
     """The sources in a folder that goes away."""
     with tempfile.TemporaryDirectory(prefix="anello-mutant-") as folder:
         rtl = Path(folder) / "rtl"
@@ -113,7 +113,7 @@ def copied(card: Card) -> Iterator[Path]:
         yield rtl
 
 
-def run(tools: Tools, card: Card, rtl: Path, mutant: Mutant) -> str:
+def run(tools: Tools, card: CardSources, rtl: Path, mutant: Mutant) -> str:
     """passed, failed, or what came between."""
     environment: dict[str, Any] = {
         "ANELLO_BUILD": str(card.rtl.parent / "build/release"), **tools.environment, "ANELLO_LONG": "1",

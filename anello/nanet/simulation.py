@@ -13,7 +13,7 @@ from typing import Any
 
 from anello.errors import InputError
 from anello.nanet import registers
-from anello.nanet.card import Card
+from anello.nanet.card import CardSources
 from anello.nanet.stages import CLOCK_HZ
 from anello.nanet.tools import ToolError, Tools
 
@@ -26,7 +26,7 @@ NO_USE = 3  # exit code of the program: the capture cannot be used
 
 
 @dataclass(frozen=True)
-class Found:
+class CardRun:
     """What the program said. counts: of the card, by name without `count.`."""
 
     said: Mapping[str, Any]
@@ -82,9 +82,9 @@ class Found:
 
 
 def simulate(
-    card: Card, tools: Tools, file: Path, ports: Sequence[int], *, merge: bool, cut_through: bool, paced: bool,
+    card: CardSources, tools: Tools, file: Path, ports: Sequence[int], *, merge: bool, cut_through: bool, paced: bool,
     n_frames: int | None = None, n_traced: int = 0,
-) -> Found:  # fmt: skip
+) -> CardRun:  # fmt: skip
     """n_frames: the first ones alone. n_traced: cycles whose ports are told.
 
     Raises InputError where the capture cannot be used, ToolError.
@@ -108,7 +108,7 @@ def simulate(
         raise ToolError(f"the model of the card stopped: {(done.stderr or done.stdout).strip()[-500:]}")
     said = json.loads(done.stdout)
     counts = {_name(address): n for address, n in said.pop("count").items()}
-    return Found(said, counts, tuple(ports), merge, cut_through)
+    return CardRun(said, counts, tuple(ports), merge, cut_through)
 
 
 def _name(address: str) -> str:
@@ -120,7 +120,7 @@ _COUNTERS = {one.address: one.name.removeprefix("count.") for one in registers.R
              if one.name.startswith("count.")}  # fmt: skip
 
 
-def program(card: Card, tools: Tools) -> Path:
+def program(card: CardSources, tools: Tools) -> Path:
     """Compiled, where it has not been. Raises InputError, ToolError."""
     root = card.rtl.parent
     build = Path(os.environ.get("ANELLO_BUILD", root / "build/release"))
@@ -131,7 +131,7 @@ def program(card: Card, tools: Tools) -> Path:
     return Path(tools.run("python", words, card.build / "model.log").strip().splitlines()[-1])
 
 
-def library(card: Card, tools: Tools) -> Path:
+def library(card: CardSources, tools: Tools) -> Path:
     """The shared library that the engine loads, compiled of the card's sources as they are now. Raises ToolError."""
     words = [str(card.rtl / "model/build_model.py"), "--library", str(card.library)]
     return Path(tools.run("python", words, card.build / "library.log").strip().splitlines()[-1])

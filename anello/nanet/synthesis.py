@@ -9,7 +9,7 @@ from hashlib import sha256
 from pathlib import Path
 from typing import Any
 
-from anello.nanet.card import Card, Part
+from anello.nanet.card import CardSources, Part
 from anello.nanet.tools import Tools
 
 # Both flatten the hierarchy, synth_ecp5 unasked: what one module does not need of another goes.
@@ -33,7 +33,7 @@ class Size:
     slowest: str = ""
 
 
-def synthesise(card: Card, tools: Tools, part: Part, family: str, *, route: bool = True) -> Size:
+def synthesise(card: CardSources, tools: Tools, part: Part, family: str, *, route: bool = True) -> Size:
     """What was found for the same sources and settings before is taken from there. Raises ToolError."""
     folder = card.build / "synthesis"
     routed = family == "ecp5" and route

@@ -14,7 +14,7 @@ from pathlib import Path
 from rich.console import Console
 
 from anello.errors import InputError
-from anello.nanet.card import Card
+from anello.nanet.card import CardSources
 
 
 class ToolError(RuntimeError):
@@ -30,7 +30,7 @@ class Tools:
     folder: Path
 
     @classmethod
-    def ready(cls, card: Card, console: Console) -> "Tools":
+    def ready(cls, card: CardSources, console: Console) -> "Tools":
         """Installed, where they are not yet. Raises ToolError, InputError."""
         tools = cls(card.build / "environment")
         wanted = card.rtl.parent / "requirements/nanet.txt"

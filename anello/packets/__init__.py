@@ -112,7 +112,7 @@ def samples(packet: Packet) -> NDArray[np.uint16]:
 
 
 # --- Where datagrams come from ------------------------------------------------------------------------------------
-class Reader:
+class DatagramReader:
     """Datagrams of a capture file, to its end, or of live ports, without end. `format_name` only says where
     super-packets of a capture are to be cut; None: as each packet's own header says.
 
@@ -206,6 +206,6 @@ class FileReader:
 
 def read_capture(path: Path | str, format_name: str | None = None) -> Iterator[Datagram]:
     """All UDP datagrams over IPv4 of a capture file (pcap, pcapng; "-": standard input), super-packets taken apart."""
-    reader = Reader(Path(path), format_name=format_name)
+    reader = DatagramReader(Path(path), format_name=format_name)
     while not reader.finished():
         yield from reader.next()

@@ -14,7 +14,7 @@ from typing import Any
 
 from anello import packets
 from anello.errors import ConfigError
-from anello.packets import Datagram, FileReader, Packet, Reader, Table
+from anello.packets import Datagram, DatagramReader, FileReader, Packet, Table
 from anello.system.exit_codes import FAILED, INTERRUPTED
 from anello.system.interruption import Interruption, interruptible
 
@@ -99,9 +99,9 @@ def _nobody_reads() -> bool:
     return bool(getattr(sys.stdout, "is_broken", False))
 
 
-def _open(options: Options, formats: Formats) -> Reader | FileReader:
+def _open(options: Options, formats: Formats) -> DatagramReader | FileReader:
     if all(_is_port(target) for target in options.targets):
-        return Reader(ports=[int(target) for target in options.targets], address=options.address)
+        return DatagramReader(ports=[int(target) for target in options.targets], address=options.address)
     if len(options.targets) > 1:
         given = " ".join(options.targets)
         raise ConfigError("PCAP|PORT", "must be one capture file, or UDP ports", given, "Several files: one by one")
@@ -109,10 +109,10 @@ def _open(options: Options, formats: Formats) -> Reader | FileReader:
     if name := FileReader.format_of(path, formats.named):
         formats.named = name
         return FileReader(path, name)
-    return Reader(path, format_name=formats.named)
+    return DatagramReader(path, format_name=formats.named)
 
 
-def _datagrams(reader: Reader | FileReader, options: Options, interrupted: Interruption) -> Iterator[Datagram]:
+def _datagrams(reader: DatagramReader | FileReader, options: Options, interrupted: Interruption) -> Iterator[Datagram]:
     end = None if options.seconds is None else time.monotonic() + options.seconds
     while not (reader.finished() or interrupted.is_set() or (end is not None and time.monotonic() >= end)):
         batch = reader.next()
@@ -122,7 +122,7 @@ def _datagrams(reader: Reader | FileReader, options: Options, interrupted: Inter
             select.select([reader.fileno()], [], [], LOOK_S)
 
 
-def _summary(seen: Counter[tuple[str, str]], reader: Reader | FileReader) -> Iterator[str]:
+def _summary(seen: Counter[tuple[str, str]], reader: DatagramReader | FileReader) -> Iterator[str]:
     yield f"{seen.total()} {'packets' if isinstance(reader, FileReader) else 'datagrams'}"
     for (name, verdict), number in sorted(seen.items()):
         yield f"  {number} {name} {verdict}" + ("" if verdict == "ok" else f": {_reason(name, verdict)}")

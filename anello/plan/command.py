@@ -135,7 +135,7 @@ def run(
     for one in farms:
         one.check()
     directory = out and run_directory.prepare(out, overwrite=overwrite)
-    with plan_report.Watcher(console) as watcher:
+    with plan_report.PlanWatcher(console) as watcher:
         asked = simulate(farm, watcher.progress(farm))
         watcher.done(asked)
         others = []

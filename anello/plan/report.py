@@ -14,7 +14,7 @@ from rich.table import Table
 from rich.text import Text
 
 from anello.plan.farm import OUT_OF_STEP, PROTOCOLS, Farm
-from anello.plan.simulation import Plan, Result
+from anello.plan.simulation import Plan, SimulationResult
 from anello.report import html as report_html
 from anello.report import plot
 from anello.report.drawing import Figure
@@ -54,7 +54,7 @@ def lines(plan: "Plan") -> list[str]:
     return [headline(plan), *(f"  {line}" for line in _details(plan.asked))]
 
 
-def _details(asked: Result) -> Iterator[str]:
+def _details(asked: SimulationResult) -> Iterator[str]:
     farm = asked.farm
     loads = ", ".join(
         f"{words} {asked.load_mean[kind] * 100:.1f} % (busiest {asked.load_max[kind] * 100:.1f} %)"
@@ -89,7 +89,7 @@ def _details(asked: Result) -> Iterator[str]:
     )
 
 
-def _stalls(asked: Result) -> Iterator[str]:
+def _stalls(asked: SimulationResult) -> Iterator[str]:
     kind, most = max(asked.port_bytes.items(), key=lambda one: one[1], default=("out", 0.0))
     yield (
         f"switches stop nodes' cards for {asked.stalled_mean['out'] * 100:.1f} % of the time (longest "
@@ -99,14 +99,14 @@ def _stalls(asked: Result) -> Iterator[str]:
 
 
 # --- The terminal -------------------------------------------------------------------------------------------------
-class Watcher:
+class PlanWatcher:
     """A line per simulation; on a terminal also the progress of the first one."""
 
     def __init__(self, console: Console) -> None:
         self._console = console
         self._live = Live(console=console, auto_refresh=False, transient=True) if console.is_terminal else None
 
-    def __enter__(self) -> "Watcher":
+    def __enter__(self) -> "PlanWatcher":
         if self._live:
             self._live.__enter__()
         return self
@@ -122,7 +122,7 @@ class Watcher:
 
         return show
 
-    def done(self, result: Result) -> None:
+    def done(self, result: SimulationResult) -> None:
         if self._live:
             self._live.update(Text(""), refresh=True)
         said = f"{named(result.farm)}: {result.built_gbps:.2f} Gb/s per node, {result.total_tbps:.4g} Tb/s"
@@ -140,14 +140,14 @@ def show(plan: "Plan", console: Console) -> None:
         console.print(Text(line), soft_wrap=True)
 
 
-def _table(results: Sequence[Result]) -> Table:
+def _table(results: Sequence[SimulationResult]) -> Table:
     table = plain_table("At full load", *COLUMNS)
     for result in results:
         table.add_row(*_cells(result))
     return table
 
 
-def _cells(result: Result) -> list[str]:
+def _cells(result: SimulationResult) -> list[str]:
     card, stalled = result.load_mean.get("out"), result.stalled_mean.get("out")
     return [
         result.farm.name, str(result.farm.n_nodes), f"{result.built_gbps:.2f}", f"{result.total_tbps:.3f}",
@@ -167,7 +167,7 @@ def as_dict(plan: "Plan") -> dict[str, Any]:
     }
 
 
-def _result_dict(result: Result) -> dict[str, Any]:
+def _result_dict(result: SimulationResult) -> dict[str, Any]:
     sums = {"total_tbps": result.total_tbps, "readout_bytes": result.readout_bytes,
             "builder_bytes": result.builder_bytes}  # fmt: skip
     return asdict(result) | sums
@@ -222,7 +222,9 @@ def stalls(plan: "Plan") -> Figure:
     return _by_nodes(plot.styled(figure, x="nodes", y="stopped, % of the time"))
 
 
-def _add_curves(figure: Figure, results: Sequence[Result], value: Callable[[Result], float]) -> None:
+def _add_curves(
+    figure: Figure, results: Sequence[SimulationResult], value: Callable[[SimulationResult], float]
+) -> None:
     for name, colour in zip((*PROTOCOLS, OUT_OF_STEP), plot.SERIES, strict=False):
         chosen = [result for result in results if result.farm.name == name]
         figure.add_scatter(

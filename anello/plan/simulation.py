@@ -16,7 +16,7 @@ QUANTILES = ("p50", "p99", "p99.9", "max")
 
 
 @dataclass(frozen=True)
-class Result:
+class SimulationResult:
     """Bandwidths are payload, per node, within the window: from when a quarter of all messages has come until three
     quarters have. Loads are shares of the links' rate, stalls of the time, by kind of link."""
 
@@ -63,7 +63,7 @@ class Result:
 
 def simulate(
     farm: Farm, progress: Callable[[float], None] = lambda _: None, stop: threading.Event | None = None
-) -> Result:
+) -> SimulationResult:
     """Raises ConfigError, CancelledError where `stop` was set, and RuntimeError where the farm comes to a stop."""
     farm.check()
     started = time.monotonic()
@@ -86,7 +86,7 @@ def simulate(
     links = told["links"]
     per_ns = told["n_mfps_in_window"] / farm.n_nodes * farm.payload_bytes / told["window_ns"]
     has_waited = farm.mep_interval_ns > 0 and told["most_mfps"] >= farm.n_buffers
-    return Result(
+    return SimulationResult(
         farm, told["n_built"], told["n_incomplete"], told["window_ns"], told["virtual_ns"],
         built_gbps=per_ns * 8, card_gbps=links["out"]["load_mean"] * farm.link_gbps if links else 0.0,
         load_mean={kind: link["load_mean"] for kind, link in links.items()},
@@ -112,7 +112,7 @@ def _in_options(error: ConfigError, farm: Farm) -> ConfigError:
     return ConfigError(option, error.rule, str(given), error.remedy)
 
 
-def simulate_all(farms: Sequence[Farm], n_threads: int) -> Iterator[Result]:
+def simulate_all(farms: Sequence[Farm], n_threads: int) -> Iterator[SimulationResult]:
     """The largest first; each result as it is there. Raises ConfigError before anything starts. Whoever asks for no
     more of them (Ctrl-C) waits for none that has begun."""
     for farm in farms:
@@ -133,11 +133,11 @@ def simulate_all(farms: Sequence[Farm], n_threads: int) -> Iterator[Result]:
 class Plan:
     """asked: the farm as it was asked for; curve: other sizes and protocols, at full load."""
 
-    asked: Result
-    curve: tuple[Result, ...]
+    asked: SimulationResult
+    curve: tuple[SimulationResult, ...]
 
     @property
-    def full(self) -> Result | None:
+    def full(self) -> SimulationResult | None:
         """The asked farm at full load."""
         farm = self.asked.farm
         if not farm.mep_interval_ns:

@@ -29,7 +29,7 @@ BUSY_SHARE = 0.3  # of a core that somebody else uses; a tick of the clock is a 
 
 
 @dataclass(frozen=True)
-class Machine:
+class UsableCores:
     """What this process may use, and what is in use."""
 
     cores: frozenset[int]
@@ -42,7 +42,7 @@ class Machine:
     @classmethod
     def look(
         cls, root: Path = ROOT, wait: Callable[[float], None] = time.sleep, may_use: Callable[[int], bool] | None = None
-    ) -> "Machine":
+    ) -> "UsableCores":
         """This machine now; takes 50 ms. The doctor reads the same files, and knows how they may look."""
         from anello.host.cores import KERNEL, listed, quotas, siblings_of
         from anello.host.host import Host
@@ -77,7 +77,7 @@ class Placement:
     words: str = ""
 
 
-def choose(n: int, machine: Machine, claim: Callable[[int], bool] = lambda core: True) -> Placement:
+def choose(n: int, machine: UsableCores, claim: Callable[[int], bool] = lambda core: True) -> Placement:
     """For n threads on the data's way. claim: whether nobody else has chosen this core, which is then ours."""
     if machine.n_cores <= n:
         return Placement(words=f"threads run where the system puts them: {_threads(n)} on the data's way and "
@@ -93,7 +93,7 @@ def choose(n: int, machine: Machine, claim: Callable[[int], bool] = lambda core:
                      f"{_cores(sorted(rest))}")  # fmt: skip
 
 
-def _by_preference(machine: Machine) -> Iterator[int]:
+def _by_preference(machine: UsableCores) -> Iterator[int]:
     """Isolated cores first, then idle ones, then those whose other half is free; the highest of them, since interrupts
     go to the lowest."""
     left, taken = set(machine.cores | machine.isolated), set[int]()
@@ -112,7 +112,7 @@ def is_open(config: "FrontEndsConfig") -> bool:
 
 
 @contextmanager
-def own_cores(n: int, machine: Machine) -> Iterator[Placement]:
+def own_cores(n: int, machine: UsableCores) -> Iterator[Placement]:
     """For n threads on the data's way. Until the end this thread, and every thread and process that it begins, keeps
     off their cores; the node's own threads go to theirs by themselves."""
     with ExitStack() as until_end:
@@ -125,7 +125,9 @@ def own_cores(n: int, machine: Machine) -> Iterator[Placement]:
 
 
 @contextmanager
-def placed(config: "Config", look: Callable[[], Machine] = Machine.look) -> Iterator[tuple["Config", Placement]]:
+def placed(
+    config: "Config", look: Callable[[], UsableCores] = UsableCores.look
+) -> Iterator[tuple["Config", Placement]]:
     """The configuration with cores, where it leaves them open and there are enough."""
     if not is_open(config):
         yield _with_isolated(config, look), Placement()
@@ -139,7 +141,7 @@ def placed(config: "Config", look: Callable[[], Machine] = Machine.look) -> Iter
         yield with_cores(waiting, chosen.cores, machine), replace(chosen, words=chosen.words + why)
 
 
-def with_cores(config: "Config", cores: Sequence[int], machine: Machine) -> "Config":
+def with_cores(config: "Config", cores: Sequence[int], machine: UsableCores) -> "Config":
     """Those for the threads on the data's way."""
     threads = config.threads
     priority = "realtime" if machine.may_go_first and config.waits_for_data else threads.priority
@@ -147,7 +149,7 @@ def with_cores(config: "Config", cores: Sequence[int], machine: Machine) -> "Con
     return _with_threads(config, **values)
 
 
-def _with_wait(config: "Config", machine: Machine, chosen: Placement) -> tuple["Config", str]:
+def _with_wait(config: "Config", machine: UsableCores, chosen: Placement) -> tuple["Config", str]:
     """With threads.wait, and the words for what was chosen and why."""
     if config.threads.wait != "auto" or not config.waits_for_data:
         return config, ""
@@ -157,7 +159,7 @@ def _with_wait(config: "Config", machine: Machine, chosen: Placement) -> tuple["
     return _with_threads(config, wait="spin_pinned" if spins else "sleep"), f"; data are waited for by {how}: {why}"
 
 
-def may_spin(machine: Machine, chosen: Placement, n_others: int) -> tuple[bool, str]:
+def may_spin(machine: UsableCores, chosen: Placement, n_others: int) -> tuple[bool, str]:
     """Whether a core is free for each thread to look for data without pause, beside n_others threads; and why. Nothing
     comes to an isolated core by itself, and nothing has to come to another one while there are idle ones."""
     n_wanted = len(chosen.cores) + n_others
@@ -174,7 +176,7 @@ def may_spin(machine: Machine, chosen: Placement, n_others: int) -> tuple[bool, 
     return True, f"everything else has {n_idle} idle cores"
 
 
-def _with_isolated(config: "Config", look: Callable[[], Machine]) -> "Config":
+def _with_isolated(config: "Config", look: Callable[[], UsableCores]) -> "Config":
     """With cores that the user chose: threads spin where all of those are isolated."""
     given = {core for core in config.threads.cores if core >= 0}
     if config.threads.wait != "auto" or not given or not config.waits_for_data or not given <= look().isolated:

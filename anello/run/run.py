@@ -39,7 +39,7 @@ LOOPBACK = ("127.", "localhost", "::1")
 
 
 @dataclass(frozen=True)
-class Plan:
+class RunPlan:
     """What a run needs besides its configuration."""
 
     config: FrontEndsConfig
@@ -63,7 +63,7 @@ def _wait_for_the_word(lead: RunControl, interrupted: Interruption) -> None:
         raise NotStartedError(INTERRUPTED)
 
 
-def run(plan: Plan, console: Console, lead: RunControl | None = None, notices: Notices | None = None) -> Record:
+def run(plan: RunPlan, console: Console, lead: RunControl | None = None, notices: Notices | None = None) -> Record:
     """Node and front ends on this machine. Raises ConfigError, OSError, SourceFailedError, NotStartedError."""
     lead, notices = lead or RunControl(), notices or Notices(display.teller(console))
     entry = lead.entry or Entry.none(plan.config, plan.directory)
@@ -77,7 +77,7 @@ def _tell_before(config: FrontEndsConfig, placement: Placement, notices: Notices
     notices.tell_all(filter(None, (*config.remarks, placement.words)), "info")
 
 
-def _run(plan: Plan, entry: Entry, console: Console, lead: RunControl, notices: Notices) -> Record:
+def _run(plan: RunPlan, entry: Entry, console: Console, lead: RunControl, notices: Notices) -> Record:
     chain, config = chain_of(plan.config), plan.config
     node = lead.node = chain.make_node(plan.directory, entry.origin)
     tell_beside(plan.directory, config.raw_files, entry.origin)

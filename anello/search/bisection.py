@@ -60,7 +60,7 @@ class Rules:
         return next((outcome for outcome, applies in found.items() if applies), Outcome.PASSES)
 
 
-class Cause(StrEnum):
+class Culprit(StrEnum):
     """Whose fault it is that a run does not pass, by what was measured of it."""
 
     MACHINE = "the machine stood still"
@@ -82,17 +82,17 @@ class Quiet:
     def is_disturbed(self, trial: Trial) -> bool:
         return trial.other_cores > self.other_cores or trial.stop_ms > self.stop_ms
 
-    def cause(self, trial: Trial, outcome: Outcome) -> Cause | None:
+    def cause(self, trial: Trial, outcome: Outcome) -> Culprit | None:
         """Of a run that does not pass; None: of one that does, or that failed altogether."""
         if outcome in (Outcome.PASSES, Outcome.BROKEN, Outcome.LEDGER):
             return None
         found = {
-            Cause.MACHINE: trial.stop_ms > self.stop_ms,
-            Cause.OTHERS: trial.other_cores > self.other_cores,
-            Cause.SOURCE: outcome is Outcome.SOURCE,
-            Cause.KERNEL: KERNEL_DROPPED in trial.losses,
+            Culprit.MACHINE: trial.stop_ms > self.stop_ms,
+            Culprit.OTHERS: trial.other_cores > self.other_cores,
+            Culprit.SOURCE: outcome is Outcome.SOURCE,
+            Culprit.KERNEL: KERNEL_DROPPED in trial.losses,
         }
-        return next((cause for cause, applies in found.items() if applies), Cause.NODE)
+        return next((cause for cause, applies in found.items() if applies), Culprit.NODE)
 
     def measure(self, run: Run, rate_hz: float) -> tuple[Trial, int]:
         """A trial, and how many were thrown away for it."""
@@ -119,7 +119,7 @@ class Grid:
 
 
 @dataclass(frozen=True)
-class Verdict:
+class RateVerdict:
     """What the runs at one rate say. The first that fails ends them, for it has decided."""
 
     rate_hz: float
@@ -147,47 +147,47 @@ class Bracket:
     fails_hz: float | None
 
 
-class Watcher(Protocol):
+class SearchWatcher(Protocol):
     """Is told how the search goes on."""
 
     def trying(self, rate_hz: float, number: int, n_wanted: int, bracket: Bracket, confirms: bool) -> None: ...
-    def decided(self, verdict: Verdict) -> None: ...
+    def decided(self, verdict: RateVerdict) -> None: ...
 
 
 class NoWatcher:
     def trying(self, rate_hz: float, number: int, n_wanted: int, bracket: Bracket, confirms: bool) -> None:
         pass
 
-    def decided(self, verdict: Verdict) -> None:
+    def decided(self, verdict: RateVerdict) -> None:
         pass
 
 
 @dataclass(frozen=True)
-class Result:
+class SearchResult:
     """All verdicts in the order they were asked for."""
 
     grid: Grid
     rules: Rules
     quiet: Quiet
     seconds: float
-    verdicts: tuple[Verdict, ...]
+    verdicts: tuple[RateVerdict, ...]
     interrupted: bool
 
     @property
-    def found(self) -> Verdict | None:
+    def found(self) -> RateVerdict | None:
         """The confirmation of the highest rate that passes."""
         confirmed = [verdict for verdict in self.verdicts if verdict.confirms and verdict.passes]
         return confirmed[-1] if confirmed else None
 
     @property
-    def candidate(self) -> Verdict | None:
+    def candidate(self) -> RateVerdict | None:
         """Where none is confirmed: the highest rate below all failing ones, all of whose runs so far pass."""
         fails_hz = min((verdict.rate_hz for verdict in self.verdicts if verdict.fails), default=math.inf)
         good = [verdict for verdict in self.verdicts if not verdict.fails and verdict.rate_hz < fails_hz]
         return max(good, key=lambda verdict: (verdict.rate_hz, verdict.confirms), default=None)
 
     @property
-    def first_failing(self) -> Verdict | None:
+    def first_failing(self) -> RateVerdict | None:
         """The lowest rate that failed."""
         failing = [verdict for verdict in self.verdicts if verdict.fails]
         return min(failing, key=lambda verdict: verdict.rate_hz, default=None)
@@ -207,17 +207,17 @@ class Search:
 
     def __init__(
         self, grid: Grid, run: Run, *, seconds: float, rules: Rules | None = None, quiet: Quiet | None = None,
-        n_repeats: int = 3, n_confirm: int = 5, watcher: Watcher | None = None,
+        n_repeats: int = 3, n_confirm: int = 5, watcher: SearchWatcher | None = None,
     ) -> None:  # fmt: skip
         self._grid, self._run_once, self._seconds = grid, run, seconds
         self._rules, self._quiet = rules or Rules(), quiet or Quiet()
         self._n_repeats, self._n_confirm = n_repeats, n_confirm
         self._watcher = watcher or NoWatcher()
-        self._verdicts: list[Verdict] = []
+        self._verdicts: list[RateVerdict] = []
         self._passing: set[int] = set()
         self._lowest_failing = grid.n_steps + 1
 
-    def run(self) -> Result:
+    def run(self) -> SearchResult:
         """Ends early, with what is known, where the runs raise StoppedError."""
         interrupted = False
         try:
@@ -228,7 +228,7 @@ class Search:
                     break
         except StoppedError:
             interrupted = True
-        return Result(self._grid, self._rules, self._quiet, self._seconds, tuple(self._verdicts), interrupted)
+        return SearchResult(self._grid, self._rules, self._quiet, self._seconds, tuple(self._verdicts), interrupted)
 
     def _bisected(self) -> int | None:
         """The highest index that passes, with the next one failing; None when none passes."""
@@ -253,7 +253,7 @@ class Search:
     def _ask(self, index: int, n_wanted: int, *, confirms: bool) -> bool:
         return self._take(index, self._measure(index, n_wanted, confirms))
 
-    def _take(self, index: int, verdict: Verdict) -> bool:
+    def _take(self, index: int, verdict: RateVerdict) -> bool:
         self._note(verdict)
         if verdict.passes:
             self._passing.add(index)
@@ -261,18 +261,18 @@ class Search:
             self._lowest_failing = index
         return verdict.passes
 
-    def _note(self, verdict: Verdict) -> None:
+    def _note(self, verdict: RateVerdict) -> None:
         self._verdicts.append(verdict)
         self._watcher.decided(verdict)
 
-    def _measure(self, index: int, n_wanted: int, confirms: bool) -> Verdict:
+    def _measure(self, index: int, n_wanted: int, confirms: bool) -> RateVerdict:
         rate_hz = self._grid.rate_hz(index)
         trials: list[Trial] = []
         n_thrown_away = 0
 
-        def verdict() -> Verdict:
+        def verdict() -> RateVerdict:
             outcome = self._rules.judge(trials[-1])
-            return Verdict(rate_hz, tuple(trials), outcome, n_wanted, n_thrown_away, confirms)
+            return RateVerdict(rate_hz, tuple(trials), outcome, n_wanted, n_thrown_away, confirms)
 
         try:
             while len(trials) < n_wanted and (not trials or not verdict().fails):

@@ -11,7 +11,7 @@ from rich.console import Console
 from anello.configuration.base import FrontEndsConfig
 from anello.errors import ConfigError
 from anello.search import report as search_report
-from anello.search.bisection import Grid, Quiet, Result, Rules, Search
+from anello.search.bisection import Grid, Quiet, Rules, Search, SearchResult
 from anello.search.trial import QUANTILES, TrialRunner, keys_of
 
 MAX_RUNS, MAX_SECONDS = 1000, 100.0
@@ -76,7 +76,7 @@ class Options:
 def search(
     config: FrontEndsConfig, config_file: Path, settings: Sequence[str], options: Options, *, directory: Path,
     console: Console,
-) -> Result:  # fmt: skip
+) -> SearchResult:  # fmt: skip
     """Searches, shows, and writes search.json and search.html into the directory. Ctrl-C ends it with what is known.
 
     The options must have been checked.

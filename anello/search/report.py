@@ -21,7 +21,16 @@ from anello.report import html as report_html
 from anello.report import plot
 from anello.report.drawing import Figure
 from anello.report.files import save
-from anello.search.bisection import Bracket, Cause, Outcome, Quiet, Result, Rules, Verdict, failure_chance_limit
+from anello.search.bisection import (
+    Bracket,
+    Culprit,
+    Outcome,
+    Quiet,
+    RateVerdict,
+    Rules,
+    SearchResult,
+    failure_chance_limit,
+)
 from anello.search.trial import Trial, spread
 
 CONFIDENCE = 0.95
@@ -33,7 +42,7 @@ def rate(hz: float) -> str:
     return f"{hz:,.0f} /s"
 
 
-def passed(verdict: Verdict, rules: Rules) -> str:
+def passed(verdict: RateVerdict, rules: Rules) -> str:
     """What n clean runs prove (an upper bound on the chance of loss) and what not (that a rate is loss-free)."""
     n_bad = sum(rules.judge(trial) is not Outcome.PASSES for trial in verdict.trials)
     n_runs = len(verdict.trials)
@@ -65,11 +74,11 @@ def reason(trial: Trial, rules: Rules, quiet: Quiet) -> str:
     return what if cause is None else f"{what}; cause: {_cause_words(cause, trial)}"
 
 
-def _cause_words(cause: Cause, trial: Trial) -> str:
+def _cause_words(cause: Culprit, trial: Trial) -> str:
     """The machine's own stops are told of every run that they could have hurt."""
     numbers = {
-        Cause.MACHINE: f" for {rounded(trial.stop_ms)} ms",
-        Cause.OTHERS: f" took {trial.other_cores:.2f} cores",
+        Culprit.MACHINE: f" for {rounded(trial.stop_ms)} ms",
+        Culprit.OTHERS: f" took {trial.other_cores:.2f} cores",
     }.get(
         cause,
         f" (the machine's own longest stop: {rounded(trial.stop_ms)} ms)" if trial.stop_ms >= TOLD_STOP_MS else "",
@@ -82,7 +91,7 @@ def _late_words(name: str, value_us: float, wanted: str) -> str:
     return f"{name} is {rounded(value_us) if math.isfinite(value_us) else 'not known'} µs{few}"
 
 
-def verdict_words(verdict: Verdict, rules: Rules, quiet: Quiet) -> str:
+def verdict_words(verdict: RateVerdict, rules: Rules, quiet: Quiet) -> str:
     """One line for a verdict, as the search goes on."""
     what = "confirmation" if verdict.confirms else "search"
     runs = f"{len(verdict.trials)} of {verdict.n_wanted} runs"
@@ -92,7 +101,7 @@ def verdict_words(verdict: Verdict, rules: Rules, quiet: Quiet) -> str:
     return f"{rate(verdict.rate_hz):>14}  {what:<12}  {runs}: {said}{again}{tried_again}"
 
 
-def headline(result: Result) -> str:
+def headline(result: SearchResult) -> str:
     found, candidate = result.found, result.candidate
     if found:
         return f"{rate(found.rate_hz)}: {passed(found, result.rules)}"
@@ -108,12 +117,12 @@ def headline(result: Result) -> str:
     return f"no rate passes: the lowest, {rate(result.grid.lowest_hz)}, fails"
 
 
-def lines(result: Result) -> list[str]:
+def lines(result: SearchResult) -> list[str]:
     """The result for people, the headline first."""
     return [headline(result), *(f"  {line}" for line in _details(result))]
 
 
-def _details(result: Result) -> Iterator[str]:
+def _details(result: SearchResult) -> Iterator[str]:
     best = result.found or result.candidate
     if best:
         yield from _measured(best.trials)
@@ -129,7 +138,7 @@ def _details(result: Result) -> Iterator[str]:
         )
 
 
-def _above(result: Result) -> Iterator[str]:
+def _above(result: SearchResult) -> Iterator[str]:
     failing, best = result.first_failing, result.found or result.candidate
     if failing:
         why = reason(failing.trials[-1], result.rules, result.quiet)
@@ -209,7 +218,7 @@ class ConsoleWatcher:
             text = f"{doing} {rate(rate_hz)}, run {number} of {n_wanted}; {bracket_words(bracket)}"
             self._live.update(Text(text, style="dim"), refresh=True)
 
-    def decided(self, verdict: Verdict) -> None:
+    def decided(self, verdict: RateVerdict) -> None:
         style = "red" if verdict.fails else "green"
         self._console.print(Text(verdict_words(verdict, self._rules, self._quiet), style=style), soft_wrap=True)
 
@@ -220,7 +229,7 @@ def bracket_words(bracket: Bracket) -> str:
     return f"{low}, {high}"
 
 
-def show(result: Result, console: Console) -> None:
+def show(result: SearchResult, console: Console) -> None:
     console.print()
     if result.verdicts:
         console.print(_table(result))
@@ -234,7 +243,7 @@ def show(result: Result, console: Console) -> None:
 COLUMNS = ("offered /s", "runs", "decided /s", "p50 µs", "p99.9 µs", "source", "node", "verdict")
 
 
-def _table(result: Result) -> Table:
+def _table(result: SearchResult) -> Table:
     table = Table(box=box.SIMPLE_HEAD, pad_edge=False, collapse_padding=True)
     for name in COLUMNS[:-1]:
         table.add_column(name, justify="right", no_wrap=True)
@@ -244,7 +253,7 @@ def _table(result: Result) -> Table:
     return table
 
 
-def _rows(result: Result) -> Iterator[tuple[list[str], Verdict]]:
+def _rows(result: SearchResult) -> Iterator[tuple[list[str], RateVerdict]]:
     """By rate; rates, latencies and CPU (cores) are medians of the runs."""
     for verdict in sorted(result.verdicts, key=lambda one: (one.rate_hz, one.confirms)):
         trials = verdict.trials
@@ -264,7 +273,7 @@ def _rows(result: Result) -> Iterator[tuple[list[str], Verdict]]:
 
 
 # --- Files --------------------------------------------------------------------------------------------------------
-def as_dict(result: Result) -> dict[str, Any]:
+def as_dict(result: SearchResult) -> dict[str, Any]:
     """docs/reference/search.md explains it."""
     best, failing = result.found or result.candidate, result.first_failing
     return {
@@ -283,7 +292,7 @@ def as_dict(result: Result) -> dict[str, Any]:
     }  # fmt: skip
 
 
-def _verdict_dict(verdict: Verdict, result: Result) -> dict[str, Any]:
+def _verdict_dict(verdict: RateVerdict, result: SearchResult) -> dict[str, Any]:
     rules = result.rules
     cause = result.quiet.cause(verdict.trials[-1], verdict.outcome)
     n_bad = sum(rules.judge(trial) is not Outcome.PASSES for trial in verdict.trials)
@@ -306,13 +315,13 @@ def _verdict_dict(verdict: Verdict, result: Result) -> dict[str, Any]:
     }
 
 
-def write(result: Result, directory: Path, title: str, shared: Path | None = None) -> Path:
+def write(result: SearchResult, directory: Path, title: str, shared: Path | None = None) -> Path:
     """Writes search.json and search.html; returns the latter's path."""
     (directory / "search.json").write_text(json.dumps(as_dict(result), indent=1) + "\n")
     return save(directory / "search.html", html(result, title), shared=shared)
 
 
-def html(result: Result, title: str) -> str:
+def html(result: SearchResult, title: str) -> str:
     first, *rest = lines(result)
     said = "".join(f"<p class='about'>{escape(line)}</p>" for line in rest)
     drawn = report_html.words("No run finished.")
@@ -334,7 +343,7 @@ def html(result: Result, title: str) -> str:
 SHOWN_QUANTILES = (("p50", plot.BLUE), ("p99.9", plot.ORANGE), ("max", plot.SOFT))
 
 
-def latency_figure(result: Result) -> Figure | None:
+def latency_figure(result: SearchResult) -> Figure | None:
     """Latency of the runs over the offered rate; None where none was measured."""
     trials = [trial for verdict in result.verdicts for trial in verdict.trials if trial.latency_us]
     if not trials:
@@ -366,7 +375,7 @@ def _by_rate(trials: Sequence[Trial], name: str) -> dict[float, list[float]]:
     return found
 
 
-def _latency_words(result: Result) -> str:
+def _latency_words(result: SearchResult) -> str:
     best = result.found or result.candidate or (result.verdicts[-1] if result.verdicts else None)
     trials = [trial for trial in best.trials if trial.latency_us] if best else []
     if not best or not trials:
@@ -378,7 +387,7 @@ def _latency_words(result: Result) -> str:
     return f"At {rate(best.rate_hz)}, µs: {told}."
 
 
-def figure(result: Result) -> Figure:
+def figure(result: SearchResult) -> Figure:
     """Runs over the offered rate: decided rate, passing and failing."""
     drawn = Figure()
     rates_hz = [verdict.rate_hz for verdict in result.verdicts]

@@ -61,6 +61,6 @@ def simulate(
     if replay is not None:
         code = command.replay(drawn, replay, tuple(change or ()), timeline, console, as_json=as_json)
     else:
-        order = command.Order(seeds, minutes, first, jobs, ledger)
+        order = command.Options(seeds, minutes, first, jobs, ledger)
         code = command.search(drawn, order, console, as_json=as_json)
     raise typer.Exit(code)

@@ -136,7 +136,7 @@ class Drawn:
 
 
 @dataclass(frozen=True)
-class Order:
+class Options:
     n_seeds: int
     minutes: float
     first: int | None
@@ -145,7 +145,7 @@ class Order:
 
 
 @dataclass
-class Found:
+class FarmSums:
     """Sums over all runs."""
 
     first: int
@@ -173,7 +173,7 @@ class Found:
 
 
 # --- Search -----------------------------------------------------------------------------------------------------------
-def search(drawn: Drawn, order: Order, console: Console, *, as_json: bool = False) -> int:
+def search(drawn: Drawn, order: Options, console: Console, *, as_json: bool = False) -> int:
     """Runs the swarm, tells what is not explained; after Ctrl-C, of those that were judged until then. Returns the exit
     code; raises ConfigError and InputError."""
     world = drawn.worlds()
@@ -191,8 +191,8 @@ def search(drawn: Drawn, order: Order, console: Console, *, as_json: bool = Fals
     return BAD_NEWS if found.failed else 0
 
 
-def _swarm(world: World, first: int, order: Order) -> Found:
-    found = Found(first)
+def _swarm(world: World, first: int, order: Options) -> FarmSums:
+    found = FarmSums(first)
     begun_s = time.monotonic()
     n_jobs = order.n_jobs or swarm.default_jobs()
     with output.console(stderr=True).status("") as status:
@@ -211,13 +211,13 @@ def _swarm(world: World, first: int, order: Order) -> Found:
     return found
 
 
-def _how_far(found: Found, order: Order, begun_s: float) -> str:
+def _how_far(found: FarmSums, order: Options, begun_s: float) -> str:
     if order.minutes:
         return f"{(time.monotonic() - begun_s) / 60:.1f} of {order.minutes:g} minutes"
     return f"of {order.n_seeds:,}"
 
 
-def _calls(first: int, order: Order, begun_s: float) -> Iterator[tuple[int, int]]:
+def _calls(first: int, order: Options, begun_s: float) -> Iterator[tuple[int, int]]:
     """First seed and number of each call."""
     if order.minutes:
         while time.monotonic() - begun_s < order.minutes * 60:

@@ -17,7 +17,7 @@ from rich.console import Console
 from trials import interleaved, numbers, table
 
 from anello.search import report as search_report
-from anello.search.bisection import Grid, Quiet, Result, Rules, Search
+from anello.search.bisection import Grid, Quiet, Rules, Search, SearchResult
 from anello.search.trial import Trial
 from anello.system.hiccups import delay_of_share, share_later_than
 from anello.system.hiccups import measure as measure_hiccups
@@ -114,7 +114,7 @@ def highest_rate(options: argparse.Namespace, algorithm: str, deadline_us: float
     return {"case": case, "algorithm": algorithm, "step_hz": step, **summed_up(result)}
 
 
-def summed_up(result: Result) -> dict[str, object]:
+def summed_up(result: SearchResult) -> dict[str, object]:
     """The confirmed rate like any other case, with everything that qualifies it."""
     said: dict[str, object] = {"deadline_us": result.rules.deadline_us, "words": search_report.lines(result)}
     failing = result.first_failing

@@ -25,7 +25,7 @@ from anello import columns
 from anello.camera import events as camera_events
 from anello.camera.cta import cameras, r1v1
 from anello.camera.cta.r1_files import WriterProcess
-from anello.camera.cta.r1_writer import Order
+from anello.camera.cta.r1_writer import WriterOrder
 
 ROOT = Path(__file__).parents[2]
 SAMPLES = {"LSTCam": 40, "NectarCam": 60}
@@ -86,7 +86,7 @@ def _records_in(path: Path) -> Iterator[bytes]:
 # --- Writers ------------------------------------------------------------------------------------------------------
 def rates(camera: str, records: Sequence[bytes], n_writers: int, n_events: int) -> dict[str, float]:
     with tempfile.TemporaryDirectory() as folder:
-        orders = [Order(0, 0, camera, 1, 1, folder, i + 1, n_writers, 1.0, 0) for i in range(n_writers)]
+        orders = [WriterOrder(0, 0, camera, 1, 1, folder, i + 1, n_writers, 1.0, 0) for i in range(n_writers)]
         writers = [WriterProcess(order) for order in orders]
         for writer in writers:
             writer.wait_ready()

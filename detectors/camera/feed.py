@@ -7,7 +7,7 @@ from typing import Any
 
 from anello.errors import ConfigError
 from anello.exchange.configuration.config import ExchangeConfig
-from anello.exchange.feed import Feed, Place
+from anello.exchange.feed import FarmPlace, Feed
 from anello.system.run_directory import of_node
 
 from .configuration.config import CameraConfig
@@ -18,7 +18,7 @@ MAX_READOUTS = 8  # groups of a camera event, events/event.hpp
 class CameraFeed(Feed):
     """The boards of a camera, a group of them for each readout unit."""
 
-    def __init__(self, config: ExchangeConfig, place: Place) -> None:
+    def __init__(self, config: ExchangeConfig, place: FarmPlace) -> None:
         assert isinstance(config.of_chain, CameraConfig)
         self._chain = self._as_long_as_the_run(config.of_chain, config)
         super().__init__(config, place)

@@ -7,7 +7,7 @@ from typing import Any
 
 from anello.errors import ConfigError
 from anello.exchange.configuration.config import ExchangeConfig
-from anello.exchange.feed import Feed, Place
+from anello.exchange.feed import FarmPlace, Feed
 from anello.system.run_directory import of_node
 
 from .configuration.config import Km3netConfig
@@ -17,7 +17,7 @@ from .configuration.sections import SLICES_PER_S
 class Km3netFeed(Feed):
     """The DOMs of a line, a run of neighbours for each readout unit."""
 
-    def __init__(self, config: ExchangeConfig, place: Place) -> None:
+    def __init__(self, config: ExchangeConfig, place: FarmPlace) -> None:
         assert isinstance(config.of_chain, Km3netConfig)
         self._chain = self._as_long_as_the_run(config.of_chain, config)
         super().__init__(config, place)

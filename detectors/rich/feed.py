@@ -7,7 +7,7 @@ from typing import Any
 
 from anello.errors import ConfigError
 from anello.exchange.configuration.config import ExchangeConfig
-from anello.exchange.feed import Feed, Place
+from anello.exchange.feed import FarmPlace, Feed
 from anello.system.run_directory import of_node
 
 from .analysis.simulation import TICK_NS
@@ -17,7 +17,7 @@ from .configuration.config import RichConfig
 class RichFeed(Feed):
     """The boards of the RICH, spread over the readout units."""
 
-    def __init__(self, config: ExchangeConfig, place: Place) -> None:
+    def __init__(self, config: ExchangeConfig, place: FarmPlace) -> None:
         assert isinstance(config.of_chain, RichConfig)
         self._chain = self._as_long_as_the_run(config.of_chain, config)
         super().__init__(config, place)

@@ -9,11 +9,11 @@ import pytest
 from simulation import LONG, RTL
 
 sys.path.insert(0, str(RTL.parent))
-from anello.nanet.card import Card
+from anello.nanet.card import CardSources
 from anello.nanet.mutants import Mutant, check, mutants_of, try_each
 from anello.nanet.tools import Tools
 
-CARD = Card(RTL)
+CARD = CardSources(RTL)
 MUTANTS = mutants_of(CARD)
 
 

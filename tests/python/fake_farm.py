@@ -8,7 +8,7 @@ from fake_control import ROOT, SECOND, FakeOperator, FakePages
 
 from anello.control.operator import Status
 from anello.control.states import State
-from anello.counters.farm_copy import Member
+from anello.counters.farm_copy import FarmNode
 from anello.counters.page_copy import PageCopy
 from anello.counters.pages import Buffers, Header, Thread
 
@@ -25,7 +25,7 @@ class FakeFarm(FakeOperator):
 
     def status(self) -> Status:
         members = [
-            Member(rank, "here" if rank == 0 else f"rack{rank}", f"anello.node.{rank}",
+            FarmNode(rank, "here" if rank == 0 else f"rack{rank}", f"anello.node.{rank}",
                    "gone" if rank in self.gone else "", "killed by signal 9" if rank in self.gone else "")
             for rank in range(N_NODES)
         ]  # fmt: skip

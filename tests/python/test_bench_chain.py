@@ -12,7 +12,7 @@ pytest.importorskip("anello._engine", reason="the compiled engine is not built")
 import chain_bench
 from chain_run import MIX, run_once, summarise
 
-from anello.search.bisection import Grid, Result, Search
+from anello.search.bisection import Grid, Search, SearchResult
 from anello.search.trial import Trial
 
 
@@ -37,7 +37,7 @@ def test_repeats_become_a_median_with_spread_and_all_losses() -> None:
     assert (result["clean_repeats"], result["n_repeats"], result["balanced"]) == (1, 3, True)
 
 
-def result_of(limit_hz: float) -> Result:
+def result_of(limit_hz: float) -> SearchResult:
     def one(rate_hz: float) -> Trial:
         return run() if rate_hz <= limit_hz else run(losses={"never came": 7})
 

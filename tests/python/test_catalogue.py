@@ -19,7 +19,7 @@ from hypothesis.strategies import SearchStrategy
 
 from anello.account.run_state import RunState
 from anello.catalogue.catalogue import Catalogue, of_runs_in
-from anello.catalogue.end import End, Leg, Loss
+from anello.catalogue.end import End, Leg, LossCount
 from anello.catalogue.process import Process
 from anello.catalogue.tables import crashed
 from anello.catalogue.tables.database import FILE, CatalogueError, NoSuchError
@@ -48,7 +48,7 @@ def test_a_run_is_kept_from_beginning_to_end(catalogue: Catalogue, clock: Clock,
         number,
         End(RunState.ENDED, exit_code=5, balanced=True, events=1000, lost=3, bytes=1 << 40, seconds=2.0, leg="a_to_b",
             p50_ns=1e5, p999_ns=9e5, verdict="problems: 3 packets lost", quality_found={"efficiency": float("nan")},
-            losses=[Loss("packets lost", 3), Loss("packets lost", 7, ordered=True)],
+            losses=[LossCount("packets lost", 3), LossCount("packets lost", 7, ordered=True)],
             latency={"a_to_b": Leg(1000, [(1e5, 1.03e5, 999), (9e5, 9.3e5, 1)])},
             counters={"node": {"build": {"events": 1000, "all_ones": 2**64 - 1}}}),
     )  # fmt: skip
@@ -376,7 +376,7 @@ ends = st.builds(
     events=st.none() | counts, lost=st.none() | counts, bytes=st.none() | counts, seconds=st.none() | times,
     leg=st.none() | texts, p50_ns=st.none() | times, p999_ns=st.none() | times, verdict=st.none() | texts,
     quality_found=st.none() | st.dictionaries(texts, times | texts, max_size=3), comment=texts,
-    losses=st.lists(st.builds(Loss, texts, counts, st.booleans()), max_size=4, unique_by=lambda one: one.cause),
+    losses=st.lists(st.builds(LossCount, texts, counts, st.booleans()), max_size=4, unique_by=lambda one: one.cause),
     latency=st.dictionaries(texts, st.builds(Leg, counts, st.lists(st.tuples(times, times, counts), max_size=4))),
     counters=st.dictionaries(texts, st.dictionaries(texts, st.dictionaries(
         texts, st.integers(-(2**64), 2**65), min_size=1, max_size=3), min_size=1, max_size=3), max_size=2),

@@ -16,7 +16,7 @@ from typer.testing import CliRunner
 from anello.account.run_state import RunState
 from anello.catalogue.catalogue import Catalogue
 from anello.catalogue.cli import runs_app
-from anello.catalogue.end import End, Leg, Loss
+from anello.catalogue.end import End, Leg, LossCount
 from anello.catalogue.show import chance
 from anello.catalogue.tables import compare
 from anello.catalogue.tables.database import NoSuchError
@@ -38,7 +38,8 @@ def end(
     share = {"n": found, "total": 1000, "value": value, "low": value - 0.0126, "high": value + 0.0126}
     return End(
         RunState.ENDED, exit_code=0, balanced=True, events=n, lost=lost, bytes=100 * n, seconds=seconds, leg="whole",
-        losses=[Loss("packets lost", lost)] * bool(lost), latency={"whole": leg(rng.lognormal(11, 1, n) * stretch)},
+        losses=[LossCount("packets lost", lost)] * bool(lost),
+        latency={"whole": leg(rng.lognormal(11, 1, n) * stretch)},
         quality_found={"all": {"efficiency": share, "bias": 0.1}},
     )  # fmt: skip
 

@@ -15,7 +15,7 @@ from anello.control.access.tokens import Tokens
 from anello.control.run_sampler import RunSampler
 from anello.control.states import State
 from anello.control.web.app import create_app
-from anello.control.web.serve import Server
+from anello.control.web.serve import WebServer
 
 of_others.package("playwright.sync_api")
 of_others.package("axe_playwright_python.sync_playwright")
@@ -47,7 +47,7 @@ class Scene:
     def __init__(self, operator: FakeOperator, directory: Path, pages: FakePages) -> None:
         self.operator, self.memory, self.pages = operator, FakeMemory(directory), pages
         sight = RunSampler(self.operator.status, copy=self.pages.copy, clock=self.pages.clock)
-        self.server = Server(create_app(self.operator, self.memory, sight, TOKENS), port=0)
+        self.server = WebServer(create_app(self.operator, self.memory, sight, TOKENS), port=0)
 
     def address(self, path: str = "/", token: str = TOKENS.operator) -> str:
         return f"{self.server.origin}{path}#token={token}"

@@ -26,7 +26,7 @@ from anello.control.run_sampler import RunSampler
 from anello.control.states import State
 from anello.control.web.app import create_app
 from anello.control.web.metrics import buckets
-from anello.control.web.serve import Server
+from anello.control.web.serve import WebServer
 
 ROOT = Path(__file__).resolve().parents[2]
 TOKENS = Tokens("v" * 32, "o" * 32)
@@ -176,9 +176,9 @@ def prometheus(tmp_path: Path) -> Iterator[httpx.Client]:
             server.stop()
 
 
-def serve(folder: Path, operator: FakeOperator, pages: FakePages) -> Server:
+def serve(folder: Path, operator: FakeOperator, pages: FakePages) -> WebServer:
     sight = RunSampler(operator.status, copy=pages.copy, clock=pages.clock)
-    return Server(create_app(operator, FakeMemory(folder), sight, TOKENS), port=0).start()
+    return WebServer(create_app(operator, FakeMemory(folder), sight, TOKENS), port=0).start()
 
 
 def value(http: httpx.Client, expression: str) -> list[Any]:

@@ -11,7 +11,7 @@ from fastapi.testclient import TestClient
 
 from anello.account.run_state import RunState
 from anello.catalogue.catalogue import Catalogue, of_runs_in
-from anello.catalogue.end import End, Leg, Loss
+from anello.catalogue.end import End, Leg, LossCount
 from anello.control.access.tokens import Tokens
 from anello.control.run_sampler import RunSampler
 from anello.control.web.app import create_app
@@ -29,7 +29,7 @@ def catalogue(tmp_path: Path) -> Iterator[Catalogue]:
             opened.runs.end(number, End(
                 RunState.ENDED, exit_code=0, balanced=True, events=1000, lost=3, bytes=1 << 40, seconds=seconds,
                 leg="a_to_b", p50_ns=1e5, p999_ns=9e5, quality_found={"efficiency": float("nan")},
-                losses=[Loss("packets lost", 3)], latency={"a_to_b": Leg(1000, [(1e5, 1.03e5, 1000)])},
+                losses=[LossCount("packets lost", 3)], latency={"a_to_b": Leg(1000, [(1e5, 1.03e5, 1000)])},
                 counters={"node": {"build": {"events": 1000, "all_ones": 2**64 - 1}}},
             ))  # fmt: skip
         yield opened

@@ -21,7 +21,7 @@ from anello.control.run_sampler import RunSampler
 from anello.control.states import State
 from anello.control.web import serve
 from anello.control.web.app import create_app
-from anello.control.web.serve import MOST_CONNECTIONS, MOST_SILENT, Server
+from anello.control.web.serve import MOST_CONNECTIONS, MOST_SILENT, WebServer
 from anello.run.log import RunLog
 
 TOKENS = Tokens("v" * 32, "o" * 32)
@@ -29,14 +29,14 @@ PATIENCE_S = 60
 
 
 @pytest.fixture
-def server(tmp_path: Path) -> Iterator[Server]:
+def server(tmp_path: Path) -> Iterator[WebServer]:
     sight = RunSampler(FakeOperator(State.OFFLINE).status, copy=FakePages().copy)
-    found = Server(create_app(FakeOperator(State.OFFLINE), FakeMemory(tmp_path), sight, TOKENS), port=0).start()
+    found = WebServer(create_app(FakeOperator(State.OFFLINE), FakeMemory(tmp_path), sight, TOKENS), port=0).start()
     yield found
     found.stop()
 
 
-def status_of(server: Server) -> str:
+def status_of(server: WebServer) -> str:
     request = urllib.request.Request(
         f"{server.origin}/api/v1/state", headers={"Authorization": f"Bearer {TOKENS.viewer}"}
     )
@@ -44,11 +44,11 @@ def status_of(server: Server) -> str:
         return str(json.load(answer)["state"])
 
 
-def connected(server: Server) -> socket.socket:
+def connected(server: WebServer) -> socket.socket:
     return socket.create_connection(("127.0.0.1", server.port), timeout=PATIENCE_S)
 
 
-def test_connections_that_say_nothing_keep_nobody_out(server: Server) -> None:
+def test_connections_that_say_nothing_keep_nobody_out(server: WebServer) -> None:
     silent = [connected(server) for _ in range(MOST_CONNECTIONS + 50)]
     assert status_of(server) == "offline"
     closed = [one.recv(1) for one in silent[: MOST_CONNECTIONS - MOST_SILENT]]
@@ -59,7 +59,7 @@ def test_connections_that_say_nothing_keep_nobody_out(server: Server) -> None:
 
 @pytest.mark.parametrize("said", [b"", b"GET /api/v1/st", b"POST /api/v1/check HTTP/1.1\r\nHost: x\r\nX: "])
 def test_a_connection_must_say_in_time_what_it_wants(
-    server: Server, monkeypatch: pytest.MonkeyPatch, said: bytes
+    server: WebServer, monkeypatch: pytest.MonkeyPatch, said: bytes
 ) -> None:
     monkeypatch.setattr(serve, "REQUEST_S", 0.1)
     with connected(server) as client:
@@ -67,7 +67,7 @@ def test_a_connection_must_say_in_time_what_it_wants(
         assert client.recv(1) == b""
 
 
-def test_it_must_do_so_each_time(server: Server, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_it_must_do_so_each_time(server: WebServer, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(serve, "REQUEST_S", 0.1)
     with connected(server) as client, client.makefile("rb") as lines:
         client.sendall(b"GET /healthz HTTP/1.1\r\nHost: 127.0.0.1\r\n\r\n")
@@ -76,7 +76,7 @@ def test_it_must_do_so_each_time(server: Server, monkeypatch: pytest.MonkeyPatch
         assert lines.read(), "the rest of the answer, then the end"
 
 
-def test_a_body_that_does_not_come_is_not_waited_for(server: Server, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_body_that_does_not_come_is_not_waited_for(server: WebServer, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(access, "BODY_S", 0.1)
     with connected(server) as client, client.makefile("rb") as lines:
         client.sendall(

@@ -19,9 +19,9 @@ from anello.control.access.tokens import FILE, Role, Tokens
 from anello.control.run_sampler import RunSampler, pause_s
 from anello.control.states import State
 from anello.control.web.app import create_app
-from anello.control.web.serve import Server, Tls
+from anello.control.web.serve import Tls, WebServer
 from anello.control.web.served import MOST_ORDERS
-from anello.control.web.stream import KEPT, Stream
+from anello.control.web.stream import KEPT, EventStream
 from anello.errors import ConfigError
 
 TOKENS = Tokens("v" * 32, "o" * 32)
@@ -161,13 +161,13 @@ def test_a_file_that_others_read_is_refused(tmp_path: Path) -> None:
 @pytest.mark.parametrize("host", ["0.0.0.0", "::", "192.0.2.1", "daq.example"])
 def test_only_the_loopback_interface_goes_without_tls(running: Room, host: str) -> None:
     with pytest.raises(ConfigError, match="--tls-cert"):
-        Server(running.app, host, 0)
+        WebServer(running.app, host, 0)
 
 
 def test_it_serves_in_a_thread_and_ends_in_order(running: Room) -> None:
     import httpx
 
-    server = Server(running.app, port=0).start()
+    server = WebServer(running.app, port=0).start()
     headers = {**VIEWER, "last-event-id": "0"}
     with httpx.Client(base_url=server.origin, headers=headers, timeout=20) as http:
         assert http.get("/healthz").json() == {"status": "ok"}
@@ -182,7 +182,7 @@ def test_it_serves_in_a_thread_and_ends_in_order(running: Room) -> None:
 
 def test_a_certificate_lets_it_listen_elsewhere(running: Room, tmp_path: Path) -> None:
     with pytest.raises(FileNotFoundError):  # it is past the refusal
-        Server(running.app, "0.0.0.0", 0, Tls(tmp_path / "cert.pem", tmp_path / "key.pem"))
+        WebServer(running.app, "0.0.0.0", 0, Tls(tmp_path / "cert.pem", tmp_path / "key.pem"))
 
 
 # --- Orders -------------------------------------------------------------------------------------------------------
@@ -369,7 +369,7 @@ def test_the_configuration_with_every_key_explained(running: Room) -> None:
 
 
 # --- The stream ---------------------------------------------------------------------------------------------------
-async def told(stream: Stream, last_id: int | None, n: int) -> list[tuple[str | None, Any]]:
+async def told(stream: EventStream, last_id: int | None, n: int) -> list[tuple[str | None, Any]]:
     found = []
     follow = stream.follow(last_id)
     async for event in follow:
@@ -382,7 +382,7 @@ async def told(stream: Stream, last_id: int | None, n: int) -> list[tuple[str | 
 
 def test_who_comes_again_is_told_what_happened_since() -> None:
     async def scene() -> None:
-        stream = Stream()
+        stream = EventStream()
         for n in range(3):
             stream.publish("notice", {"n": n})
         stream.publish("tick", {"t": 1})
@@ -397,7 +397,7 @@ def test_who_comes_again_is_told_what_happened_since() -> None:
 
 def test_a_slow_viewer_is_told_how_much_it_missed_and_holds_up_nobody() -> None:
     async def scene() -> None:
-        stream = Stream()
+        stream = EventStream()
         follow = stream.follow(0)
         stream.publish("notice", {"n": -1})
         first = await anext(follow)

@@ -130,7 +130,7 @@ def test_what_was_touched_is_examined_again(tmp_path: Path) -> None:
     findings = examine(host, subject())
     assert [finding.check for finding in findings[:2]] == ["hiccups", "backlog"]
     made_up.write(tmp_path, {backlog: "30000"})
-    outcomes = [fixing.Outcome("backlog", "sysctl", "")]
+    outcomes = [fixing.FixOutcome("backlog", "sysctl", "")]
     renewed = {finding.check: finding.result for finding in fixing.examine_again(host, subject(), findings, outcomes)}
     assert len(renewed) == len(CHECKS)
     assert (renewed["backlog"], renewed["hiccups"]) == (Result.GOOD, Result.BAD)
@@ -178,7 +178,7 @@ def test_the_terminal_shows_the_worst_first_with_its_command(tmp_path: Path) -> 
 def test_outcomes_on_the_terminal() -> None:
     text = io.StringIO()
     findings = [Finding("clock", "why", Result.GOOD, "what")]
-    outcomes = [fixing.Outcome("clock", "first", ""), fixing.Outcome("clock", "second", "no way")]
+    outcomes = [fixing.FixOutcome("clock", "first", ""), fixing.FixOutcome("clock", "second", "no way")]
     show.show_outcomes(outcomes, findings, Console(file=text, width=160))
     assert text.getvalue() == "clock: first: done; now good\nclock: second: failed: no way; now good\n"
 
@@ -186,7 +186,7 @@ def test_outcomes_on_the_terminal() -> None:
 def test_json_holds_each_part() -> None:
     finding = Finding("clock", "why", Result.BAD, "what", Fix(("a",), "b", "c"), (Price(1.5, "ns", "takes"),),
                       Cost(Basis.MEASURED, 0.015, "c"))  # fmt: skip
-    told = json.loads(as_json([finding], "eth0", [fixing.Outcome("clock", "a", "no")]))
+    told = json.loads(as_json([finding], "eth0", [fixing.FixOutcome("clock", "a", "no")]))
     assert told == {
         "interface": "eth0",
         "bad": True,

@@ -16,7 +16,7 @@ import pytest
 from anello.configuration.base import FrontEndsConfig
 from anello.configuration.load import load
 from anello.doctor import traffic
-from anello.doctor.traffic import Trial, Turn, Way
+from anello.doctor.traffic import TrafficTrial, Turn, Way
 from anello.errors import ConfigError
 
 ROOT = Path(__file__).parents[2]
@@ -30,8 +30,8 @@ def config(*settings: str) -> FrontEndsConfig:
     return loaded
 
 
-def trial(way: Way, *machine_ns: float, lost: int = 0) -> Trial:
-    return Trial(way, tuple(Turn(1000, lost, 1.0, ns * 1e-6, ns * 1e-7) for ns in machine_ns))
+def trial(way: Way, *machine_ns: float, lost: int = 0) -> TrafficTrial:
+    return TrafficTrial(way, tuple(Turn(1000, lost, 1.0, ns * 1e-6, ns * 1e-7) for ns in machine_ns))
 
 
 # --- What is recommended ------------------------------------------------------------------------------------------
@@ -45,7 +45,7 @@ def trial(way: Way, *machine_ns: float, lost: int = 0) -> Trial:
         (trial(URING, 100, 100, 100, lost=1), "stay with receive.backend=socket"),
     ],
 )
-def test_another_way_only_where_it_is_cheaper_in_every_turn_and_loses_no_more(others: Trial, words: str) -> None:
+def test_another_way_only_where_it_is_cheaper_in_every_turn_and_loses_no_more(others: TrafficTrial, words: str) -> None:
     assert traffic.advice([trial(SOCKET, 980, 1000, 1020), others], SOCKET).startswith(words)
 
 
@@ -55,7 +55,7 @@ def test_what_loses_least_comes_before_what_costs_least() -> None:
 
 
 def test_where_the_configured_way_does_not_work_the_best_of_the_others() -> None:
-    trials = [Trial(SOCKET, refused="no"), trial(URING, 900, 900, 900)]
+    trials = [TrafficTrial(SOCKET, refused="no"), trial(URING, 900, 900, 900)]
     assert "does not work here" in traffic.advice(trials, SOCKET)
 
 

@@ -7,7 +7,7 @@ import exchange_synthetic as synthetic
 import pytest
 
 from anello.account.verdict import Word
-from anello.exchange.account.causes import Cause, flaws, of_exchange, of_nodes
+from anello.exchange.account.causes import LossCause, flaws, of_exchange, of_nodes
 from anello.exchange.account.numbers import ReceivedAccount
 from anello.exchange.account.record import ExchangeRecord
 from anello.exchange.report.summary import results
@@ -39,7 +39,7 @@ def test_a_run_without_loss_names_none() -> None:
 ])  # fmt: skip
 def test_what_the_exchange_lost_is_in_losses(block: str, name: str, words: str) -> None:
     record = record_with(block, **{name: 7})
-    assert of_exchange(record) == [Cause(words, 7)]
+    assert of_exchange(record) == [LossCause(words, 7)]
     assert results(record)["losses"] == {words: 7}
 
 
@@ -59,12 +59,12 @@ def test_a_cameras_late_fragments_and_unwritten_events_are_named() -> None:
     record = record_with("build.group0", fragments_late=21)
     record.nodes[1].counters["pack"] = {}
     record.nodes[1].counters["camera_store"] = {"events_lost": 512}
-    assert of_nodes(record) == [Cause("fragments late", 21), Cause("events not stored", 512)]
+    assert of_nodes(record) == [LossCause("fragments late", 21), LossCause("events not stored", 512)]
 
 
 def test_packets_that_lack_what_the_card_may_drop_were_ordered() -> None:
     changes = {"meps_incomplete": 3, "sources_missing": 4, "sources_absent": 4}
-    packets = Cause("packets built incomplete", 3, word=Word.INCOMPLETE)
+    packets = LossCause("packets built incomplete", 3, word=Word.INCOMPLETE)
     assert of_exchange(record_with("builder", **changes)) == [packets]
     drops = "generator.when_full=drop"
     assert of_exchange(record_with("builder", drops, **changes)) == [replace(packets, ordered=True)]
@@ -105,7 +105,7 @@ def test_what_a_network_loses_nobody_ordered() -> None:
     account = replace(account, come_from={**account.come_from, 0: ReceivedAccount(n - 2, n - 2, 0, True)})
     record = replace(record, nodes=(record.nodes[0], replace(record.nodes[1], account=account)))
     record.nodes[1].counters["builder"]["mfps_received"] -= 2
-    assert of_exchange(record) == [Cause("parts lost on the way", 2)]
+    assert of_exchange(record) == [LossCause("parts lost on the way", 2)]
 
 
 def test_batches_that_the_trigger_plugin_failed_on_are_named_as_in_a_run_without_the_exchange() -> None:

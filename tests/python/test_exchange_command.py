@@ -139,7 +139,7 @@ class Ended:
     ],
 )  # fmt: skip
 def test_a_run_ends_as_node_0_did_or_where_that_was_killed_as_the_next(codes: tuple[int, ...], wanted: int) -> None:
-    nodes = object.__new__(local.Nodes)
+    nodes = object.__new__(local.LocalNodes)
     nodes._children = {rank: Ended(code) for rank, code in enumerate(codes)}  # type: ignore[misc]
     nodes._complaints, nodes._asked = {rank: io.StringIO() for rank in range(len(codes))}, False
     assert nodes.exit_code() == wanted

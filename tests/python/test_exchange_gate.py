@@ -21,7 +21,7 @@ from anello.exchange.rendezvous.connection_guard import MAX_MESSAGE_BYTES, MAX_S
 from anello.exchange.rendezvous.member import RendezvousGroup
 from anello.exchange.rendezvous.protocol import Pace
 from anello.exchange.rendezvous.server import RendezvousServer
-from anello.exchange.rendezvous.zmtp import MAX_COMMAND_BYTES, Follower, RefusedError
+from anello.exchange.rendezvous.zmtp import MAX_COMMAND_BYTES, BadZmtpError, Follower
 
 PACE = Pace(timeout_s=20, heartbeat_s=0.02, contest_s=PATIENCE_MS / 1e3, gone_s=15)
 SIGNATURE = b"\xff" + bytes(8) + b"\x7f"
@@ -76,20 +76,20 @@ def test_a_connection_is_followed_however_it_is_cut(cuts: list[int]) -> None:
     ],
 )
 def test_what_is_too_much_is_refused(said: bytes, why: str) -> None:
-    with pytest.raises(RefusedError, match=f"^{why}$"):
+    with pytest.raises(BadZmtpError, match=f"^{why}$"):
         follower().feed(memoryview(said))
 
 
 @pytest.mark.parametrize("said", [b"GET / HTTP/1.1\r\n", bytes(10), SIGNATURE + b"\1" + bytes(60)])
 def test_who_does_not_begin_as_zeromq_does_is_refused(said: bytes) -> None:
-    with pytest.raises(RefusedError):
+    with pytest.raises(BadZmtpError):
         Follower(1000, 5).feed(memoryview(said))
 
 
 @given(st.binary())
 def test_any_bytes_are_followed_or_refused(said: bytes) -> None:
     one = follower()
-    with suppress(RefusedError):
+    with suppress(BadZmtpError):
         one.feed(memoryview(said))
     assert one.unfinished_bytes <= 1000
 

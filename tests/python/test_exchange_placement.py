@@ -16,7 +16,7 @@ from anello.exchange import placement
 from anello.exchange.configuration.config import ExchangeConfig
 from anello.exchange.local import cores_of_nodes
 from anello.exchange.placement import near_card
-from anello.run.placement import Machine
+from anello.run.placement import UsableCores
 
 TCP = "fabric.transport=tcp"
 ALL = frozenset(range(32))
@@ -88,7 +88,7 @@ def test_the_thread_is_confined_before_anything_is_made(monkeypatch: pytest.Monk
     asked: list[frozenset[int]] = []
     monkeypatch.setattr(os, "sched_setaffinity", lambda _, cores: asked.append(cores))
     for cores in (frozenset[int](), FAR):
-        place = placement.Placement(cores, "made up")
+        place = placement.NodePlacement(cores, "made up")
         monkeypatch.setattr(placement, "near_card", lambda *_, place=place: place)
         assert placement.take_place(synthetic.config()) == place
     assert asked == [FAR]
@@ -114,7 +114,7 @@ def unclaimed(monkeypatch: pytest.MonkeyPatch) -> None:
 @pytest.mark.usefixtures("unclaimed")
 def test_behind_a_chain_the_exchange_and_its_lanes_have_cores() -> None:
     given = load_exchange(RICH_FARM)
-    with placement.placed(given, lambda: Machine(frozenset(range(8)))) as (config, words):
+    with placement.placed(given, lambda: UsableCores(frozenset(range(8)))) as (config, words):
         assert config.of_chain is not None
         assert config.threads.cores == [7]
         assert config.of_chain.threads.cores == [6, -1]
@@ -126,7 +126,7 @@ def test_behind_a_chain_the_exchange_and_its_lanes_have_cores() -> None:
 @pytest.mark.usefixtures("unclaimed")
 def test_with_too_few_cores_the_system_places_a_farms_node() -> None:
     given = load_exchange(RICH_FARM)
-    with placement.placed(given, lambda: Machine(frozenset(range(2)))) as (config, words):
+    with placement.placed(given, lambda: UsableCores(frozenset(range(2)))) as (config, words):
         assert config is given
     assert "need 3 cores, there are 2" in words
 
@@ -137,14 +137,14 @@ def test_with_too_few_cores_the_system_places_a_farms_node() -> None:
 def test_where_keys_say_where_a_farms_node_runs_they_stand(setting: str, chain_setting: str) -> None:
     more = [f'input.settings=["{chain_setting}"]'] if chain_setting else []
     given = load_exchange(RICH_FARM, *filter(None, [setting]), *more)
-    with placement.placed(given, lambda: Machine(frozenset(range(8)))) as (config, words):
+    with placement.placed(given, lambda: UsableCores(frozenset(range(8)))) as (config, words):
         assert config is given
     assert words == ""
 
 
 def test_a_generator_waits_for_nobody() -> None:
     given = synthetic.config()
-    with placement.placed(given, lambda: Machine(frozenset(range(8)))) as (config, words):
+    with placement.placed(given, lambda: UsableCores(frozenset(range(8)))) as (config, words):
         assert (config, words) == (given, "")
 
 

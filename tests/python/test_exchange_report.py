@@ -13,7 +13,7 @@ from rich.console import Console
 
 from anello.account.leg import merged, slim
 from anello.exchange.account.node_record import Sample as OneSample
-from anello.exchange.account.node_record import Series
+from anello.exchange.account.node_record import SampleSeries
 from anello.exchange.account.record import PointToPoint
 from anello.exchange.report import curve, figures
 from anello.exchange.report.summary import of_point_to_point, rates, share_moved
@@ -101,7 +101,7 @@ def test_an_empty_histogram_is_none() -> None:
 
 
 def test_a_long_series_keeps_its_span_and_little_else() -> None:
-    series = Series()
+    series = SampleSeries()
     for i in range(100_000):
         series.add(OneSample(float(i), i, i, 0.0))
     times = [sample.time_s for sample in series.samples()]

@@ -19,7 +19,7 @@ from anello.control.operator import NotDoneError
 from anello.control.run_controller import RunController
 from anello.control.run_sampler import RunSampler
 from anello.control.states import State
-from anello.counters.farm_copy import Member
+from anello.counters.farm_copy import FarmNode
 from anello.counters.live import LIVE, SILENT
 from anello.counters.page_copy import PageCopy
 from anello.system import secret_keys
@@ -99,15 +99,15 @@ def wait(condition: Callable[[], object]) -> None:
         time.sleep(0.01)
 
 
-def members(room: RunController) -> dict[int, Member]:
+def members(room: RunController) -> dict[int, FarmNode]:
     return {member.rank: member for member in room.status().members}
 
 
-def process_of(member: Member) -> int:
+def process_of(member: FarmNode) -> int:
     return int(member.page.rpartition(".")[2])
 
 
-def page_of(agents: Agents, member: Member) -> PageCopy:
+def page_of(agents: Agents, member: FarmNode) -> PageCopy:
     """An agent tells of a node first, and a little later of its page."""
 
     def read() -> PageCopy | None:
@@ -250,7 +250,7 @@ def test_a_run_outlives_its_agents_and_its_control_room(with_agents: Farm) -> No
     room = farm.open()
     assert room.status().state is State.RUNNING
     wait(lambda: members(room)[2] == before[2])  # rack2 has come again by itself
-    assert members(room)[1] == Member(1, "rack1", cause="no agent rack1 answers")
+    assert members(room)[1] == FarmNode(1, "rack1", cause="no agent rack1 answers")
     farm.start_agent("rack1")
     wait(lambda: members(room)[1] == before[1])
     room.stop()

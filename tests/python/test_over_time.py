@@ -9,7 +9,7 @@ import pytest
 import synthetic
 from rich.console import Console
 
-from anello.account.over_time import LONGEST_TELLING_NS, Machine, Series
+from anello.account.over_time import LONGEST_TELLING_NS, MachineActivity, Series
 from anello.report import report, summary
 from anello.report.html import page
 
@@ -38,8 +38,8 @@ def core(
             "is_realtime": True}  # fmt: skip
 
 
-def machine(latency: dict[str, Any], *cores: dict[str, Any], one_host: bool = True) -> Machine:
-    return Machine.of("leg", {"leg": latency}, dict(enumerate(cores)), one_host)
+def machine(latency: dict[str, Any], *cores: dict[str, Any], one_host: bool = True) -> MachineActivity:
+    return MachineActivity.of("leg", {"leg": latency}, dict(enumerate(cores)), one_host)
 
 
 def explained(latency: dict[str, Any], *cores: dict[str, Any], one_host: bool = True) -> int | None:

@@ -10,12 +10,12 @@ import pytest
 from anello.configuration.base import FrontEndsConfig
 from anello.configuration.load import load
 from anello.run import placement
-from anello.run.placement import Machine, choose, may_spin, placed
+from anello.run.placement import UsableCores, choose, may_spin, placed
 from anello.system.priority import going_first
 
 
-def machine(n: int, **what: object) -> Machine:
-    return Machine(frozenset(range(n)), **what)  # type: ignore[arg-type]
+def machine(n: int, **what: object) -> UsableCores:
+    return UsableCores(frozenset(range(n)), **what)  # type: ignore[arg-type]
 
 
 @pytest.mark.parametrize(
@@ -31,7 +31,7 @@ def machine(n: int, **what: object) -> Machine:
     ],
 )  # fmt: skip
 def test_threads_on_the_datas_way_have_the_best_cores(
-    n: int, of: Machine, cores: tuple[int, ...], rest: set[int]
+    n: int, of: UsableCores, cores: tuple[int, ...], rest: set[int]
 ) -> None:
     chosen = choose(n, of)
     assert (chosen.cores, set(chosen.rest)) == (cores, rest)
@@ -41,7 +41,7 @@ def test_threads_on_the_datas_way_have_the_best_cores(
 @pytest.mark.parametrize(
     ("n", "of"), [(1, machine(1)), (2, machine(2)), (4, machine(4, busy={0: 0.0})), (2, machine(16, limit=2.0))]
 )
-def test_without_a_core_for_everything_else_the_system_decides(n: int, of: Machine) -> None:
+def test_without_a_core_for_everything_else_the_system_decides(n: int, of: UsableCores) -> None:
     chosen = choose(n, of)
     assert chosen.cores == ()
     assert f"need {n + 1} cores" in chosen.words
@@ -57,20 +57,20 @@ def test_cores_of_another_run_are_left_to_it() -> None:
 
 def test_something_is_left_for_everything_else() -> None:
     """Isolated cores are not among those that threads go to by themselves."""
-    alone = Machine(frozenset({0}), isolated=frozenset({1}))
+    alone = UsableCores(frozenset({0}), isolated=frozenset({1}))
     assert choose(1, alone).cores == (1,)
     taken = choose(1, alone, lambda core: core == 0)
     assert taken.cores == ()
 
 
 @pytest.fixture
-def two_cores(monkeypatch: pytest.MonkeyPatch) -> Machine:
+def two_cores(monkeypatch: pytest.MonkeyPatch) -> UsableCores:
     """Of this machine's own, unclaimed by other tests."""
     cores = sorted(os.sched_getaffinity(0))[:2]
     if len(cores) < 2:
         pytest.skip("there is one core")
     monkeypatch.setattr(placement, "_claimed", lambda core, until_end: True)
-    return Machine(frozenset(cores))
+    return UsableCores(frozenset(cores))
 
 
 def rich(*settings: str) -> FrontEndsConfig:
@@ -79,7 +79,7 @@ def rich(*settings: str) -> FrontEndsConfig:
     return config
 
 
-def test_a_run_keeps_off_its_nodes_core_until_its_end(two_cores: Machine) -> None:
+def test_a_run_keeps_off_its_nodes_core_until_its_end(two_cores: UsableCores) -> None:
     before, lane = os.sched_getaffinity(0), max(two_cores.cores)
     seen: list[set[int]] = []
     with placed(rich(), lambda: two_cores) as (config, chosen):
@@ -116,7 +116,7 @@ def test_each_lane_on_the_datas_way_has_a_core(settings: list[str], n: int, core
 
 
 @pytest.mark.parametrize("setting", ["threads.wait=spin", "receive.backend=pcap"])
-def test_what_never_waits_has_no_priority(two_cores: Machine, setting: str) -> None:
+def test_what_never_waits_has_no_priority(two_cores: UsableCores, setting: str) -> None:
     """The system would stop it for 50 ms of each second."""
     more = ["receive.pcap_file=x.pcap"] if "pcap" in setting else []
     with placed(rich(setting, *more), lambda: two_cores) as (config, _):
@@ -124,7 +124,7 @@ def test_what_never_waits_has_no_priority(two_cores: Machine, setting: str) -> N
 
 
 @pytest.mark.parametrize("setting", ["threads.placement=free", "threads.cores=[0]"])
-def test_what_the_user_says_stands(two_cores: Machine, setting: str) -> None:
+def test_what_the_user_says_stands(two_cores: UsableCores, setting: str) -> None:
     before = os.sched_getaffinity(0)
     given = rich(setting)
     with placed(given, lambda: two_cores) as (config, chosen):
@@ -185,13 +185,13 @@ def test_machine_is_read_as_the_kernel_writes_it(tmp_path: Path) -> None:
     def later(seconds: float) -> None:
         write("proc/stat", stat(20, 90).replace("cpu0 80", "cpu0 180").replace("cpu1 10", "cpu1 110"))
 
-    seen = Machine.look(tmp_path, later, may_use=lambda core: True)
+    seen = UsableCores.look(tmp_path, later, may_use=lambda core: True)
     assert seen.isolated == {2, 3, 7}
     assert seen.limit == 1.5
     assert not seen.may_go_first
     assert seen.siblings[mine] == {mine, mine + 1}
     assert seen.busy == pytest.approx({0: 0.8, 1: 0.1})
-    assert Machine.look(tmp_path / "nothing", lambda seconds: None).limit is None
+    assert UsableCores.look(tmp_path / "nothing", lambda seconds: None).limit is None
 
 
 def test_isolated_cores_that_this_process_may_not_use_are_left_out(tmp_path: Path) -> None:
@@ -202,7 +202,7 @@ def test_isolated_cores_that_this_process_may_not_use_are_left_out(tmp_path: Pat
     mine = min(os.sched_getaffinity(0))
     (tmp_path / "sys/devices/system/cpu/isolated").write_text(f"{mine},4000\n")
     before = os.sched_getaffinity(0)
-    seen = Machine.look(tmp_path, lambda seconds: None)
+    seen = UsableCores.look(tmp_path, lambda seconds: None)
     assert seen.isolated == {mine}
     assert seen.may_go_first
     assert os.sched_getaffinity(0) == before
@@ -214,7 +214,7 @@ def test_a_list_of_cores_that_is_none_ends_no_run(tmp_path: Path, text: str) -> 
     (tmp_path / "proc/sys/kernel").mkdir(parents=True)
     (tmp_path / "proc/sys/kernel/sched_rt_runtime_us").write_text("950000")
     (tmp_path / "sys/devices/system/cpu/isolated").write_text(text)
-    assert Machine.look(tmp_path, lambda seconds: None).isolated == frozenset()
+    assert UsableCores.look(tmp_path, lambda seconds: None).isolated == frozenset()
 
 
 def test_a_core_is_claimed_by_a_file_that_may_only_be_read(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -276,7 +276,7 @@ def test_what_strangers_put_in_a_locks_place_is_neither_waited_for_nor_believed(
         (machine(2, isolated=frozenset({7}), limit=2.0), False, "the control group allows 2 cores"),
     ],
 )  # fmt: skip
-def test_threads_spin_where_a_core_is_free_for_it(of: Machine, spins: bool, why: str) -> None:
+def test_threads_spin_where_a_core_is_free_for_it(of: UsableCores, spins: bool, why: str) -> None:
     """Beside three other threads: of the node, of front ends, and this program."""
     found = may_spin(of, choose(1, of), 3)
     assert found[0] == spins
@@ -288,12 +288,12 @@ def test_where_every_core_is_busy_nobody_spins() -> None:
     assert not may_spin(of, choose(1, of), 0)[0]
 
 
-def test_what_was_chosen_for_waiting_is_said_and_done(two_cores: Machine) -> None:
+def test_what_was_chosen_for_waiting_is_said_and_done(two_cores: UsableCores) -> None:
     with placed(rich(), lambda: two_cores) as (config, chosen):
         assert config.threads.wait == "sleep"
         assert "spinning needs" in chosen.words
     mine = max(two_cores.cores)
-    isolated = Machine(two_cores.cores - {mine}, isolated=frozenset({mine}))
+    isolated = UsableCores(two_cores.cores - {mine}, isolated=frozenset({mine}))
     with placed(rich(), lambda: isolated) as (config, chosen):
         assert (config.threads.wait, config.threads.priority) == ("spin_pinned", "usual")
         assert "data are waited for by spinning: the cores are isolated" in chosen.words
@@ -301,16 +301,16 @@ def test_what_was_chosen_for_waiting_is_said_and_done(two_cores: Machine) -> Non
         assert (config.threads.wait, config.threads.priority) == ("sleep", "realtime")
 
 
-def test_threads_on_isolated_cores_that_the_user_names_spin(two_cores: Machine) -> None:
-    isolated = Machine(two_cores.cores, isolated=frozenset({7}))
+def test_threads_on_isolated_cores_that_the_user_names_spin(two_cores: UsableCores) -> None:
+    isolated = UsableCores(two_cores.cores, isolated=frozenset({7}))
     with placed(rich("threads.cores=[7, -1]"), lambda: isolated) as (config, _):
         assert config.threads.wait == "spin_pinned"
     with placed(rich("threads.cores=[7, 0]"), lambda: isolated) as (config, _):
         assert config.threads.wait == "auto", "the same as sleep"
 
 
-def test_a_file_is_not_waited_for(two_cores: Machine) -> None:
-    isolated = Machine(frozenset({min(two_cores.cores)}), isolated=frozenset({max(two_cores.cores)}))
+def test_a_file_is_not_waited_for(two_cores: UsableCores) -> None:
+    isolated = UsableCores(frozenset({min(two_cores.cores)}), isolated=frozenset({max(two_cores.cores)}))
     with placed(rich("receive.backend=pcap", "receive.pcap_file=x.pcap"), lambda: isolated) as (config, _):
         assert config.threads.wait == "auto", "the same as sleep"
 
@@ -319,7 +319,7 @@ def test_a_file_is_not_waited_for(two_cores: Machine) -> None:
 PYTHON = "trigger.python=any.py:decide"
 
 
-def test_a_python_trigger_has_a_thread_of_its_own_and_no_lanes_core(two_cores: Machine) -> None:
+def test_a_python_trigger_has_a_thread_of_its_own_and_no_lanes_core(two_cores: UsableCores) -> None:
     config = rich(PYTHON)
     assert config.threads.layout == ["receive+build", "trigger+emit", "store"]
     assert ["of its own" in line for line in config.remarks] == [True]

@@ -12,7 +12,7 @@ from anello.errors import ConfigError
 from anello.exchange.configuration.config import ExchangeConfig
 from anello.plan.command import Options
 from anello.plan.farm import PROTOCOLS, Costs, Farm
-from anello.plan.simulation import Result, simulate, simulate_all
+from anello.plan.simulation import SimulationResult, simulate, simulate_all
 
 FREE = Costs(0.0, 0.0, "nothing costs anything", own_share=0.0)
 MESSAGE_BYTES, LINK_GBPS = 1_000_000.0, 100.0
@@ -24,7 +24,7 @@ SMALL = Farm(
 TREE = replace(SMALL, n_nodes=16, protocol="shift", nodes_per_leaf=4, n_spines=4, n_meps=640, jitter_ns=1000.0)
 
 
-def small(**changes: Any) -> Result:
+def small(**changes: Any) -> SimulationResult:
     return simulate(replace(SMALL, **changes))
 
 
@@ -159,11 +159,11 @@ def test_what_is_no_longer_wanted_is_not_simulated_to_its_end() -> None:
 def test_whoever_takes_no_more_results_stops_the_others(monkeypatch: pytest.MonkeyPatch) -> None:
     stopped = []
 
-    def waiting(farm: Farm, stop: threading.Event) -> Result:
+    def waiting(farm: Farm, stop: threading.Event) -> SimulationResult:
         if farm.n_nodes > 2:
             stopped.append(stop.wait(60))
             raise CancelledError
-        return Result(farm)
+        return SimulationResult(farm)
 
     monkeypatch.setattr("anello.plan.simulation.simulate", waiting)
     results = simulate_all([replace(SMALL, n_nodes=n) for n in (2, 4)], 2)

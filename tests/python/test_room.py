@@ -21,7 +21,7 @@ from opened import opened
 from anello.control import states
 from anello.control.managed import NoAnswerError
 from anello.control.operator import NotDoneError
-from anello.control.process import Order
+from anello.control.process import RunOrder
 from anello.control.run_controller import RunController
 from anello.control.states import TRANSITIONS, State, Step, WrongStateError, after, possible
 from anello.errors import ConfigError
@@ -36,7 +36,7 @@ class FakeRun:
     next_fails: ClassVar[str] = ""  # "ready" or "start"
     n_made: ClassVar[int] = 0
 
-    def __init__(self, order: Order, directory: Path) -> None:
+    def __init__(self, order: RunOrder, directory: Path) -> None:
         type(self).n_made += 1
         self.order, self.directory, self.process, self.number = order, directory, 1000 + self.n_made, self.n_made
         self.state, self.code = "configured", 0
@@ -45,7 +45,7 @@ class FakeRun:
         self.alive.append(self)
 
     @classmethod
-    def start(cls, order: Order, directory: Path) -> "FakeRun":
+    def start(cls, order: RunOrder, directory: Path) -> "FakeRun":
         return cls(order, directory)
 
     @classmethod

@@ -15,14 +15,14 @@ from anello.errors import ConfigError
 from anello.search.bisection import (
     MAX_CONFIRMATIONS,
     Bracket,
-    Cause,
+    Culprit,
     Grid,
     Outcome,
     Quiet,
-    Result,
+    RateVerdict,
     Rules,
     Search,
-    Verdict,
+    SearchResult,
 )
 from anello.search.bisection import failure_chance_limit as limit
 from anello.search.command import Options
@@ -42,7 +42,7 @@ def runner(limit_hz: float, bad: Trial = LOSSY) -> Callable[[float], Trial]:
     return lambda rate_hz: replace(GOOD if rate_hz <= limit_hz else bad, offered_hz=rate_hz, achieved_hz=rate_hz)
 
 
-def search(run: Callable[[float], Trial], grid: Grid = GRID, **options: object) -> Result:
+def search(run: Callable[[float], Trial], grid: Grid = GRID, **options: object) -> SearchResult:
     return Search(grid, run, seconds=SECONDS, **options).run()  # type: ignore[arg-type]
 
 
@@ -99,15 +99,15 @@ def test_a_run_in_which_the_machine_stood_still_is_repeated() -> None:
     [
         (GOOD, None),
         (replace(LOSSY, error="it crashed"), None),
-        (LOSSY, Cause.NODE),
-        (replace(LOSSY, losses={"dropped by the kernel": 1}), Cause.KERNEL),
-        (replace(GOOD, forgone_s=0.5), Cause.SOURCE),
-        (replace(LOSSY, other_cores=0.2), Cause.OTHERS),
-        (replace(LOSSY, stop_ms=11, other_cores=0.2), Cause.MACHINE),
+        (LOSSY, Culprit.NODE),
+        (replace(LOSSY, losses={"dropped by the kernel": 1}), Culprit.KERNEL),
+        (replace(GOOD, forgone_s=0.5), Culprit.SOURCE),
+        (replace(LOSSY, other_cores=0.2), Culprit.OTHERS),
+        (replace(LOSSY, stop_ms=11, other_cores=0.2), Culprit.MACHINE),
         (replace(GOOD, stop_ms=11), None),
     ],
 )
-def test_the_cause_of_a_failure_is_told_by_what_was_measured(trial: Trial, cause: Cause | None) -> None:
+def test_the_cause_of_a_failure_is_told_by_what_was_measured(trial: Trial, cause: Culprit | None) -> None:
     assert Quiet().cause(trial, Rules().judge(trial)) is cause
 
 
@@ -250,7 +250,7 @@ def test_interruption_keeps_what_is_known(n_runs_before: int) -> None:
 class Listener:
     def __init__(self) -> None:
         self.brackets: list[Bracket] = []
-        self.verdicts: list[Verdict] = []
+        self.verdicts: list[RateVerdict] = []
 
     def trying(self, rate_hz: float, number: int, n_wanted: int, bracket: Bracket, confirms: bool) -> None:
         assert 1 <= number <= n_wanted
@@ -258,7 +258,7 @@ class Listener:
         assert bracket.fails_hz is None or rate_hz < bracket.fails_hz
         self.brackets.append(bracket)
 
-    def decided(self, verdict: Verdict) -> None:
+    def decided(self, verdict: RateVerdict) -> None:
         self.verdicts.append(verdict)
 
 

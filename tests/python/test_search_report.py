@@ -20,7 +20,7 @@ from anello.configuration.load import load
 from anello.report import summary
 from anello.search import report as search_report
 from anello.search import trial
-from anello.search.bisection import Grid, Quiet, Result, Rules, Search
+from anello.search.bisection import Grid, Quiet, Rules, Search, SearchResult
 from anello.search.trial import StoppedError, Trial
 from anello.system.cpu import CpuTime
 from anello.system.interruption import Interruption
@@ -37,14 +37,14 @@ GOOD = Trial(
 )  # fmt: skip
 
 
-def result_of(limit_hz: float, bad: Trial, **options: object) -> Result:
+def result_of(limit_hz: float, bad: Trial, **options: object) -> SearchResult:
     def run(rate_hz: float) -> Trial:
         return replace(GOOD if rate_hz <= limit_hz else bad, offered_hz=rate_hz, achieved_hz=rate_hz + 7)
 
     return Search(Grid(100e3, 400e3, 50e3), run, seconds=2.0, **options).run()  # type: ignore[arg-type]
 
 
-def text(result: Result) -> str:
+def text(result: SearchResult) -> str:
     return "\n".join(search_report.lines(result))
 
 

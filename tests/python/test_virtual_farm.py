@@ -91,7 +91,7 @@ def test_ctrl_c_before_anything_is_judged_tells_nothing(monkeypatch: pytest.Monk
 
     monkeypatch.setattr(swarm.Swarm, "run", interrupted)
     with pytest.raises(KeyboardInterrupt):
-        command.search(command.Drawn.usual(), command.Order(500, 0, 12, 1), console())
+        command.search(command.Drawn.usual(), command.Options(500, 0, 12, 1), console())
 
 
 @pytest.mark.process

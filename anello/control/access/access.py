@@ -33,7 +33,7 @@ HEADERS = {
 }
 
 
-class RefusedError(HTTPException):
+class HttpRefusedError(HTTPException):
     """One of HTTP's, so that it gets through where a body is being read."""
 
 
@@ -65,7 +65,7 @@ class Access:
         try:
             self._check(scope)
             await self._app(scope, _limited(receive), guarded_send)
-        except RefusedError as refused:
+        except HttpRefusedError as refused:
             if begun:
                 raise
             await _answer(refused, guarded_send)
@@ -81,11 +81,11 @@ class Access:
             return
         role = self._role(headers, scope)
         if role is None:
-            raise RefusedError(
+            raise HttpRefusedError(
                 401, "a token is needed: Authorization: Bearer TOKEN; it is in the address that was printed"
             )
         if scope["method"] not in ("GET", "HEAD") and role is not Role.OPERATOR:
-            raise RefusedError(403, "this is the viewer's token, and only the operator's gives orders")
+            raise HttpRefusedError(403, "this is the viewer's token, and only the operator's gives orders")
         scope.setdefault("state", {})["role"] = role
 
     def _check_names(self, headers: Headers) -> None:
@@ -93,10 +93,12 @@ class Access:
         host = headers.get("host", "")
         name = _host_name(host)
         if name not in self._names:
-            raise RefusedError(403, "this server does not answer to that host name: use the address that it printed")
+            raise HttpRefusedError(
+                403, "this server does not answer to that host name: use the address that it printed"
+            )
         origin = headers.get("origin")
         if origin is not None and urlsplit(origin).netloc.lower() != host.lower():
-            raise RefusedError(403, "requests from pages of other servers are refused")
+            raise HttpRefusedError(403, "requests from pages of other servers are refused")
 
     def _role(self, headers: Headers, scope: Scope) -> Role | None:
         kind, _, token = headers.get("authorization", "").partition(" ")
@@ -114,8 +116,8 @@ def _host_name(host: str) -> str:
         return ""
 
 
-def _too_large() -> RefusedError:
-    return RefusedError(413, f"a request may have {MAX_BODY_BYTES >> 20} MiB at most")
+def _too_large() -> HttpRefusedError:
+    return HttpRefusedError(413, f"a request may have {MAX_BODY_BYTES >> 20} MiB at most")
 
 
 def _limited(receive: Receive) -> Receive:
@@ -127,7 +129,7 @@ def _limited(receive: Receive) -> Receive:
         try:
             message = await (receive() if is_whole else asyncio.wait_for(receive(), BODY_S))
         except TimeoutError:
-            raise RefusedError(408, f"a request must be sent within {BODY_S:g} s") from None
+            raise HttpRefusedError(408, f"a request must be sent within {BODY_S:g} s") from None
         came += len(message.get("body", b""))
         is_whole = not message.get("more_body", False)
         if came > MAX_BODY_BYTES:
@@ -137,7 +139,7 @@ def _limited(receive: Receive) -> Receive:
     return limited
 
 
-async def _answer(refused: RefusedError, send: Send) -> None:
+async def _answer(refused: HttpRefusedError, send: Send) -> None:
     body = json.dumps({"message": refused.detail}).encode()
     headers = [(b"content-type", b"application/json"), (b"content-length", str(len(body)).encode())]
     if refused.status_code == 401:

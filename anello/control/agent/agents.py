@@ -11,7 +11,7 @@ from anello.configuration.text import as_plain_toml
 from anello.control.agent.agent_list import Agent, AgentList
 from anello.control.agent.messages import FROM_AGENTS, NodeOrder, NodeTold
 from anello.control.remote_nodes import FarmOrder
-from anello.counters.farm_copy import Member
+from anello.counters.farm_copy import FarmNode
 from anello.counters.page_copy import PageCopy, copy_of
 from anello.errors import ConfigError
 from anello.exchange.configuration.config import ExchangeConfig
@@ -75,9 +75,9 @@ class Agents:
             ).message()
             self._send(machine, wanted)
 
-    def members(self, run: str) -> Sequence[Member]:
+    def members(self, run: str) -> Sequence[FarmNode]:
         return [
-            Member(told.node, name, page_of(name, told), told.state, told.cause)
+            FarmNode(told.node, name, page_of(name, told), told.state, told.cause)
             for name, agent in self._roll.agents.items() for told in agent.nodes if told.run == run
         ]  # fmt: skip
 

@@ -25,7 +25,7 @@ GRACE_S = 20.0  # from the end of a run to that of its last node: by then it has
 
 
 @dataclass(frozen=True)
-class Place:
+class AgentPlace:
     """What this machine has of its own. control: the control room's host, as this machine knows it."""
 
     directory: Path  # of runs
@@ -34,7 +34,7 @@ class Place:
     settings: Sequence[str] = ()  # KEY=VALUE
 
 
-class Node:
+class AgentNode:
     """One process. child: where this agent has started it."""
 
     def __init__(self, run: str, node: int, folder: Path, process: Process,
@@ -44,7 +44,7 @@ class Node:
         self._pidfd = os.pidfd_open(process.number)
 
     @classmethod
-    def start(cls, order: NodeOrder, place: Place) -> "Node":
+    def start(cls, order: NodeOrder, place: AgentPlace) -> "AgentNode":
         """Raises OSError."""
         folder = place.directory / order.run
         folder.mkdir(parents=True, exist_ok=True)
@@ -73,7 +73,7 @@ class Node:
         return cls(order.run, order.node, folder, process, child)
 
     @classmethod
-    def found(cls, record: Path) -> "Node | None":
+    def found(cls, record: Path) -> "AgentNode | None":
         """One that another agent has started and that runs still."""
         try:
             values = json.loads(record.read_text())
@@ -111,17 +111,17 @@ class Node:
         return ""
 
 
-class Nodes:
+class AgentNodes:
     """All of them. Use as a context: they go on when it is left."""
 
-    def __init__(self, place: Place, clock: Callable[[], float] = time.monotonic) -> None:
+    def __init__(self, place: AgentPlace, clock: Callable[[], float] = time.monotonic) -> None:
         self._place, self._clock = place, clock
         self._end_by_s: dict[str, float] = {}  # by run
         records = place.directory.glob(f"*/{RECORD.format(node='*')}")
-        self._nodes = [node for record in sorted(records) if (node := Node.found(record))]
+        self._nodes = [node for record in sorted(records) if (node := AgentNode.found(record))]
         self._failed: list[NodeTold] = []  # those that could not be started
 
-    def __enter__(self) -> "Nodes":
+    def __enter__(self) -> "AgentNodes":
         return self
 
     def __exit__(self, *_: object) -> None:
@@ -131,7 +131,7 @@ class Nodes:
     def start(self, order: NodeOrder) -> str:
         """What became of it, in words."""
         try:
-            self._nodes.append(Node.start(order, self._place))
+            self._nodes.append(AgentNode.start(order, self._place))
         except OSError as error:
             why = f"it could not be started: {error.strerror or error}: {error.filename}"
             self._failed = [*self._failed, NodeTold(order.run, order.node, 0, "gone", why)][-MOST_KEPT:]

@@ -9,7 +9,7 @@ from contextlib import suppress
 
 from anello.configuration.origin import node_page
 from anello.control.agent.messages import TO_AGENTS, AgentHello, NodeOrder, NodeTold, told
-from anello.control.agent.nodes import Nodes, Place
+from anello.control.agent.nodes import AgentNodes, AgentPlace
 from anello.counters.page_copy import copy_of
 from anello.errors import ConfigError, EngineMissingError
 from anello.exchange.rendezvous.connection import Connection
@@ -24,20 +24,20 @@ TELL_S = 0.5
 LOOK_S = 0.05
 
 
-class RefusedError(RuntimeError):
+class AgentRefusedError(RuntimeError):
     """The control room does not want this agent."""
 
     exit_code = 1
 
 
 def run(
-    endpoint: str, name: str, place: Place, interrupted: Interruption, tell: Callable[[str], None], *,
+    endpoint: str, name: str, place: AgentPlace, interrupted: Interruption, tell: Callable[[str], None], *,
     pace: Pace | None = None,
 ) -> None:  # fmt: skip
-    """Until it is interrupted; its nodes go on. Raises ConfigError, RefusedError."""
+    """Until it is interrupted; its nodes go on. Raises ConfigError, AgentRefusedError."""
     pace, hello = pace or Pace(), AgentHello(name, socket.gethostname(), own_version(), os.getpid())
     place.directory.mkdir(parents=True, exist_ok=True)
-    with Nodes(place) as nodes:
+    with AgentNodes(place) as nodes:
         link = Connection(endpoint, TO_AGENTS, pace, Keys.load(place.keys), hello.message(), option="CONTROL")
         try:
             _Agent(link, hello, nodes, tell).run(interrupted)
@@ -46,7 +46,7 @@ def run(
 
 
 class _Agent:
-    def __init__(self, link: Connection, hello: AgentHello, nodes: Nodes, tell: Callable[[str], None]) -> None:
+    def __init__(self, link: Connection, hello: AgentHello, nodes: AgentNodes, tell: Callable[[str], None]) -> None:
         self._link, self._hello, self._nodes, self._tell = link, hello, nodes, tell
         self._is_known = False
         self._last: list[NodeTold] = []
@@ -72,7 +72,7 @@ class _Agent:
             self._is_known = False
             self._link.send(self._hello.message())
         elif message.kind == "refused":
-            raise RefusedError(f"the control room refuses it: this agent {message.fields.get('why')}")
+            raise AgentRefusedError(f"the control room refuses it: this agent {message.fields.get('why')}")
         elif message.kind == "ended":
             self._is_known = False
             self._tell(f"agent {self._hello.name}: the control room is silent; nodes go on")

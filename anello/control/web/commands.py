@@ -30,13 +30,13 @@ class Configuration(Body):
     settings: Annotated[list[Annotated[str, Field(max_length=10_000)]], Field(max_length=1000)] = []
 
 
-class Quality(Body):
+class RunMark(Body):
     quality: Literal["unknown", "good", "bad", "test"]
     comment: Text = ""
     author: Author
 
 
-class Entry(Body):
+class LogEntry(Body):
     text: Annotated[str, Field(min_length=1, max_length=10_000, pattern=r"^[^\x00]*$")]
     author: Author
     run: Annotated[int, Field(ge=1, le=2**62)] | None = None
@@ -108,12 +108,12 @@ def acknowledge(request: Request, alarm: Annotated[int, InPath(ge=1, le=2**62)],
 
 
 @router.post("/log", status_code=204, responses=refusals(404, 422))
-def write(request: Request, body: Entry) -> None:
+def write(request: Request, body: LogEntry) -> None:
     """An entry in the log book; of no run in particular where none is named."""
     served_by(request).memory.write(body.text, body.author, body.run)
 
 
 @router.post("/runs/{number}/quality", status_code=204, responses=refusals(404, 422))
-def mark(request: Request, number: Number, body: Quality) -> None:
+def mark(request: Request, number: Number, body: RunMark) -> None:
     """What the shift thinks of a run."""
     served_by(request).memory.mark(number, body.quality, body.comment, body.author)

@@ -32,7 +32,7 @@ class Tls:
         return cls(certificate, key) if certificate and key else None
 
 
-class Server:
+class WebServer:
     """Bound when it is made, so that its address is known and a port in use is told at once (OSError).
     app.state.ask_to_close is called before it ends."""
 
@@ -60,7 +60,7 @@ class Server:
         """Until stop is called, from any thread."""
         self._server.run(sockets=[self._socket])
 
-    def start(self) -> "Server":
+    def start(self) -> "WebServer":
         """The same in a thread of its own; it answers when this returns."""
         self._thread.start()
         self._server.begun.wait()

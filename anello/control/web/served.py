@@ -13,7 +13,7 @@ from anello.control.operator import Operator
 from anello.control.run_sampler import RunSample, RunSampler
 from anello.control.web import messages
 from anello.control.web.memory import Memory
-from anello.control.web.stream import Stream
+from anello.control.web.stream import EventStream
 
 MOST_ORDERS = 4  # at a time: they wait for each other, and must not keep all threads from those who only look
 
@@ -31,7 +31,7 @@ class Served:
     sight: RunSampler
     agents: Callable[[], list[dict[str, Any]]] = list  # those of other machines: name, host, version, process, nodes
     tickets: Tickets = field(default_factory=Tickets)
-    stream: Stream = field(default_factory=Stream)
+    stream: EventStream = field(default_factory=EventStream)
     ordering: threading.BoundedSemaphore = field(default_factory=lambda: threading.BoundedSemaphore(MOST_ORDERS))
     _state: dict[str, Any] = field(default_factory=dict)  # as it was last told
 

@@ -17,7 +17,7 @@ KEPT = 256  # events that a viewer who comes again can be told
 MAX_VIEWERS = 64
 
 
-class Stream:
+class EventStream:
     """publish may be called from any thread, everything else from the one that serves."""
 
     def __init__(self) -> None:

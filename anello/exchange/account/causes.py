@@ -32,7 +32,7 @@ INCOMPLETE = "_incomplete"  # counters of what lacks a part end so; why it does 
 WRONG_CHECKSUM = ("builder", "fragments_wrong_checksum"), "fragments with a wrong checksum"
 
 
-class Farm(Protocol):
+class ExchangeRun(Protocol):
     """A run of the exchange, as far as it tells what was lost."""
 
     @property
@@ -47,7 +47,7 @@ class Farm(Protocol):
 
 
 @dataclass(frozen=True)
-class Cause:
+class LossCause:
     """ordered: the configuration asks for it, as where a card may drop. word: what it makes of a run."""
 
     words: str
@@ -56,12 +56,12 @@ class Cause:
     word: Word = Word.LOST
 
 
-def of_exchange(record: Farm) -> list[Cause]:
+def of_exchange(record: ExchangeRun) -> list[LossCause]:
     """Parts and packets that were made and not delivered whole."""
     return [cause for cause in (*_parts(record), *_packets(record)) if cause.n]
 
 
-def of_nodes(record: Farm) -> list[Cause]:
+def of_nodes(record: ExchangeRun) -> list[LossCause]:
     """What nodes lost before and after the exchange."""
     parts = detector_parts()
     counts: dict[str, int] = {}
@@ -73,39 +73,39 @@ def of_nodes(record: Farm) -> list[Cause]:
         for words, n in [lost for part in parts for lost in part.losses(node.counters).items()]:
             counts[words] = counts.get(words, 0) + n
     of_boards = dict.fromkeys(incomplete, Word.INCOMPLETE)
-    return [Cause(words, n, word=of_boards.get(words, Word.LOST)) for words, n in counts.items() if n]
+    return [LossCause(words, n, word=of_boards.get(words, Word.LOST)) for words, n in counts.items() if n]
 
 
-def _parts(record: Farm) -> Iterator[Cause]:
+def _parts(record: ExchangeRun) -> Iterator[LossCause]:
     dropped = record.total("generator", "mfps_dropped")
-    yield Cause("parts dropped by the card, no free buffer", dropped, record.config.generator.when_full == "drop")
+    yield LossCause("parts dropped by the card, no free buffer", dropped, record.config.generator.when_full == "drop")
     for (block, name), words in PARTS.items():
-        yield Cause(f"parts {words}", record.total(block, name))
-    yield Cause(f"parts {LOST_ON_THE_WAY}", _lost_on_the_way(record))
+        yield LossCause(f"parts {words}", record.total(block, name))
+    yield LossCause(f"parts {LOST_ON_THE_WAY}", _lost_on_the_way(record))
 
 
-def _lost_on_the_way(record: Farm) -> int:
+def _lost_on_the_way(record: ExchangeRun) -> int:
     """As the ledger has it."""
     return sum(n for row in record.ledger().rows for words, n in row.parts if words == LOST_ON_THE_WAY)
 
 
-def _packets(record: Farm) -> Iterator[Cause]:
+def _packets(record: ExchangeRun) -> Iterator[LossCause]:
     n_incomplete = record.total("builder", f"meps{INCOMPLETE}")
-    yield Cause("packets built incomplete", n_incomplete, _is_ordered(record), Word.INCOMPLETE)
+    yield LossCause("packets built incomplete", n_incomplete, _is_ordered(record), Word.INCOMPLETE)
     nodes = record.node_counters()
-    yield Cause("packets lost with their builder", reconciled(nodes, lost=True).n_unknown)
-    yield Cause(f"packets {OPEN}", reconciled(nodes, lost=False).n_unknown)
-    yield Cause("packets not handed on by the end", record.total("builder", "meps_left"))
-    yield Cause("packets not written", record.total("mep_store", "meps_lost"))
+    yield LossCause("packets lost with their builder", reconciled(nodes, lost=True).n_unknown)
+    yield LossCause(f"packets {OPEN}", reconciled(nodes, lost=False).n_unknown)
+    yield LossCause("packets not handed on by the end", record.total("builder", "meps_left"))
+    yield LossCause("packets not written", record.total("mep_store", "meps_lost"))
 
 
-def _is_ordered(record: Farm) -> bool:
+def _is_ordered(record: ExchangeRun) -> bool:
     """All that packets lack the configuration let go."""
     let_go = record.total("builder", "sources_absent") if record.config.generator.when_full == "drop" else 0
     return let_go == record.total("builder", "sources_missing")
 
 
-def flaws(record: Farm) -> list[Flaw]:
+def flaws(record: ExchangeRun) -> list[Flaw]:
     """What is wrong with the run, apart from what its ledger names."""
     found = [*_ordered_where_front_ends_were(record, of_nodes(record)), *of_exchange(record)]
     flaws = [Flaw(cause.words, cause.n, ordered=cause.ordered, word=cause.word) for cause in found]
@@ -118,7 +118,7 @@ def flaws(record: Farm) -> list[Flaw]:
     return flaws
 
 
-def _ordered_where_front_ends_were(record: Farm, causes: list[Cause]) -> list[Cause]:
+def _ordered_where_front_ends_were(record: ExchangeRun, causes: list[LossCause]) -> list[LossCause]:
     """What is incomplete was ordered where front ends withheld data on purpose and nothing else was lost."""
     others = [cause.ordered for cause in (*causes, *of_exchange(record)) if cause.word is Word.LOST]
     others += [flaw.ordered for flaw in losses_of(record.ledger())]
@@ -127,6 +127,6 @@ def _ordered_where_front_ends_were(record: Farm, causes: list[Cause]) -> list[Ca
     return [replace(cause, ordered=True) if cause.word is Word.INCOMPLETE else cause for cause in causes]
 
 
-def _withheld_on_purpose(record: Farm) -> bool:
+def _withheld_on_purpose(record: ExchangeRun) -> bool:
     names = [f"{level}_{COUNTED[cause]}" for cause in ORDERED for level in ("packets", "fragments")]
     return any(total(node.counters, "source.board", name) for node in record.nodes for name in names)

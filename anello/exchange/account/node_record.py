@@ -84,7 +84,7 @@ class NodeRecord:
         return self.cpu_s / self.wall_s if self.wall_s else 0.0
 
 
-class Series:
+class SampleSeries:
     """Samples over a run of any length: when there are too many, every second one goes."""
 
     def __init__(self) -> None:

@@ -16,7 +16,7 @@ from dataclasses import dataclass, field
 from threading import Thread
 
 from anello.exchange.rendezvous.messages import MAX_FRAME_BYTES, MAX_FRAMES, MAX_HEADER_BYTES
-from anello.exchange.rendezvous.zmtp import Follower, RefusedError
+from anello.exchange.rendezvous.zmtp import BadZmtpError, Follower
 
 MAX_STRANGERS = 16  # three descriptors each: here, and both ends of the way to ZeroMQ
 MAX_STRANGERS_MESSAGE_BYTES = MAX_HEADER_BYTES + (16 << 10)
@@ -40,7 +40,7 @@ class _Direction:
     has_ended: bool = False
 
     def move(self) -> None:
-        """As much as possible without waiting. Raises OSError, RefusedError."""
+        """As much as possible without waiting. Raises OSError, BadZmtpError."""
         self._write()
         if self.buffer or self.has_ended:
             return
@@ -161,7 +161,7 @@ class ConnectionGuard:
                 assert passage.inner is not None
                 self._selector.register(passage.inner, selectors.EVENT_READ, passage)
                 passage.inward.move()
-        except RefusedError:
+        except BadZmtpError:
             self._refuse(passage)
             return
         except OSError:

@@ -11,7 +11,7 @@ MAX_COMMAND_BYTES = 8 << 10
 MORE, LONG, COMMAND = 1, 2, 4  # flags of a frame
 
 
-class RefusedError(ValueError):
+class BadZmtpError(ValueError):
     """These bytes are not of ZMTP 3, or more than may come; str() says which."""
 
 
@@ -29,7 +29,7 @@ class Follower:
         self._wanted = next(self._steps)
 
     def feed(self, content: memoryview) -> None:
-        """Raises RefusedError; then the connection is to be closed."""
+        """Raises BadZmtpError; then the connection is to be closed."""
         while content:
             if self._wanted > 0:
                 n_bytes = min(len(content), self._wanted - len(self._collected))
@@ -47,19 +47,19 @@ class Follower:
         """Yields how many bytes it wants to see, or, below 0, how many are of no interest."""
         signature = yield SIGNATURE_BYTES
         if signature[0] != 0xFF or signature[-1] != 0x7F:
-            raise RefusedError("it does not begin as ZeroMQ does")
+            raise BadZmtpError("it does not begin as ZeroMQ does")
         self.is_signed = True
         version = yield GREETING_BYTES - SIGNATURE_BYTES
         if version[0] < 3:
-            raise RefusedError("its ZeroMQ is older than version 4")
+            raise BadZmtpError("its ZeroMQ is older than version 4")
         while True:
             flags = (yield 1)[0]
             if flags & ~(MORE | LONG | COMMAND):
-                raise RefusedError("it has an unknown kind of frame")
+                raise BadZmtpError("it has an unknown kind of frame")
             n_bytes = int.from_bytes((yield 8 if flags & LONG else 1), "big")
             if flags & COMMAND:
                 if n_bytes > MAX_COMMAND_BYTES:
-                    raise RefusedError("a command is too long")
+                    raise BadZmtpError("a command is too long")
                 self._on_command((yield n_bytes) if n_bytes else b"")
                 continue
             self._begin_frame(n_bytes)
@@ -70,7 +70,7 @@ class Follower:
 
     def _begin_frame(self, n_bytes: int) -> None:
         if self.unfinished_bytes + n_bytes > self.max_message_bytes or self._n_frames == self._max_frames:
-            raise RefusedError("a message is too long")
+            raise BadZmtpError("a message is too long")
         self.unfinished_bytes += n_bytes
         self._n_frames += 1
 

@@ -41,7 +41,7 @@ class CameraImage:
 
 
 @dataclass(frozen=True)
-class CameraEvents:
+class SampledEvents:
     """E events of a run, sampled: their charge and whether the filter kept them; and a few images."""
 
     number: NDArray[np.int64] = field(default_factory=lambda: np.zeros(0, np.int64))
@@ -50,7 +50,7 @@ class CameraEvents:
     images: tuple[CameraImage, ...] = ()
 
 
-class Offers(Protocol):
+class CameraSamples(Protocol):
     """The part of a node that offers samples and then drops them."""
 
     def events(self) -> Sequence[Mapping[str, Any]]: ...
@@ -64,7 +64,7 @@ class CameraKeeper:
         self._charge: dict[int, tuple[float, bool]] = {}  # by event number
         self._images: dict[bool, list[CameraImage]] = {True: [], False: []}
 
-    def look(self, node: Offers) -> None:
+    def look(self, node: CameraSamples) -> None:
         for offered in node.events():
             number = int(offered["event_number"])
             if number in self._charge or len(self._charge) >= self._n_events:
@@ -83,11 +83,11 @@ class CameraKeeper:
             images.sort(key=lambda one: one.charge_sum, reverse=True)
         del images[N_IMAGES_OF_A_KIND:]
 
-    def events(self) -> CameraEvents:
+    def events(self) -> SampledEvents:
         kept = np.array([kept for _, kept in self._charge.values()], bool)
         charge = np.array([charge for charge, _ in self._charge.values()], np.float64)
         number = np.array(list(self._charge), np.int64)
-        return CameraEvents(number, charge, kept, (*self._images[True], *self._images[False]))
+        return SampledEvents(number, charge, kept, (*self._images[True], *self._images[False]))
 
 
 @dataclass(frozen=True)
@@ -95,7 +95,7 @@ class CameraRecord(Record):
     """One run of the camera chain."""
 
     config: CameraConfig
-    events: CameraEvents = field(default_factory=CameraEvents)
+    events: SampledEvents = field(default_factory=SampledEvents)
     truth: Arrays | None = None  # CameraSource.truth
     positions: NDArray[np.float32] | None = None  # [n_pixels, 2], mm
 

@@ -23,7 +23,7 @@ from anello.account.notices import Line
 from ..configuration.sections import CameraSendSection
 from ..engine import Node
 from . import r1v1
-from .r1_writer import Counts, Order
+from .r1_writer import Counts, WriterOrder
 
 READY_S = 60.0  # its packages take a second or two to import
 KEEPING_MEMORY = {  # of glibc: else each event's arrays go back to the system, and the next one's are faulted in
@@ -43,7 +43,7 @@ class R1Files:
         folder.mkdir(parents=True, exist_ok=True)
         begun_s = int(time.time())
         orders = [
-            Order(0, 0, camera, run, send.r1_telescope, str(folder), number, self.n_streams, send.r1_file_s,
+            WriterOrder(0, 0, camera, run, send.r1_telescope, str(folder), number, self.n_streams, send.r1_file_s,
                   send.max_file_bytes, send.r1_model, begun_s, send.r1_pe_per_count)
             for number in range(1, self.n_streams + 1)
         ]  # fmt: skip
@@ -74,7 +74,7 @@ class WriterProcess:
     """One of them, seen from here. It may be killed at any time: once it is ready, nothing here raises because of
     that."""
 
-    def __init__(self, order: Order) -> None:
+    def __init__(self, order: WriterOrder) -> None:
         self.number, self._order = order.number, order
         self.connection, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_STREAM)
         self.connection.setsockopt(socket.SOL_SOCKET, socket.SO_SNDBUF, ROOM_BYTES)

@@ -30,7 +30,7 @@ RETRY_S = 1.0  # after a file could not be written
 
 
 @dataclass(frozen=True)
-class Order:
+class WriterOrder:
     """connection, report: descriptors that the process has inherited."""
 
     connection: int
@@ -48,15 +48,15 @@ class Order:
     pe_per_count: float = 0.0
 
     @property
-    def stream(self) -> r1v1.Stream:
-        return r1v1.Stream(self._place, self._messages, r1v1.Limits(MOST_EVENTS, self.max_bytes, self.file_s))
+    def stream(self) -> r1v1.FileSequence:
+        return r1v1.FileSequence(self._place, self._messages, r1v1.Limits(MOST_EVENTS, self.max_bytes, self.file_s))
 
     def path(self, part: int) -> Path:
         return self._place.path(self._messages, part)
 
     @property
-    def _place(self) -> r1v1.Place:
-        return r1v1.Place(Path(self.folder), self.number, self.streams)
+    def _place(self) -> r1v1.FilePlace:
+        return r1v1.FilePlace(Path(self.folder), self.number, self.streams)
 
     @property
     def _messages(self) -> r1v1.Messages:
@@ -82,7 +82,7 @@ class Counts:
 class FileWriter:
     """Events into the files of one stream, each of them counted once. Times are monotonic, but for seconds_left()."""
 
-    def __init__(self, stream: r1v1.Stream) -> None:
+    def __init__(self, stream: r1v1.FileSequence) -> None:
         self.counts, self.error = Counts(), ""  # what the last file that could not be written died of
         self._stream, self._next_try_s = stream, 0.0
 
@@ -166,7 +166,7 @@ def write_all(connection: socket.socket, writer: FileWriter, report: Report) -> 
     report.tell(writer, time.monotonic(), at_once=True)
 
 
-def main(order: Order) -> None:
+def main(order: WriterOrder) -> None:
     for ignored in (signal.SIGINT, signal.SIGTERM):  # the stream's end is ours: its leader decides about it
         signal.signal(ignored, signal.SIG_IGN)
     os.nice(GIVES_WAY)
@@ -184,4 +184,4 @@ def main(order: Order) -> None:
 
 
 if __name__ == "__main__":
-    main(Order(**json.loads(sys.argv[1])))
+    main(WriterOrder(**json.loads(sys.argv[1])))

@@ -254,7 +254,7 @@ class Limits:
 
 
 @dataclass(frozen=True)
-class Place:
+class FilePlace:
     """Where one of `streams` files side by side lies, and its number among them, from 1."""
 
     folder: Path
@@ -276,8 +276,8 @@ class Writer:
         if not 1 <= streams <= STREAMS:
             raise ConfigError("--streams", f"must be 1 to {STREAMS}", str(streams), "Cameras write up to 4.")
         self.messages = messages
-        places = [Place(folder, number, streams) for number in range(1, streams + 1)]
-        self._streams = [Stream(place, self.messages, Limits(EVENTS_PER_FILE)) for place in places]
+        places = [FilePlace(folder, number, streams) for number in range(1, streams + 1)]
+        self._streams = [FileSequence(place, self.messages, Limits(EVENTS_PER_FILE)) for place in places]
         self._n_events = 0
         protozfits_of("OUT", "R1v1")
         folder.mkdir(parents=True, exist_ok=True)
@@ -311,11 +311,11 @@ class Writer:
         self.__exit__(None, None, None)
 
 
-class Stream:
+class FileSequence:
     """One file after the other. n_events: in the file that is open; files, n_written: those that are complete, and the
     events in them."""
 
-    def __init__(self, place: Place, messages: Messages, limits: Limits) -> None:
+    def __init__(self, place: FilePlace, messages: Messages, limits: Limits) -> None:
         self.place, self.messages, self._limits = place, messages, limits
         self.files: list[Path] = []
         self.n_events = self.n_written = 0

@@ -26,7 +26,7 @@ ENTRY_BYTES = 16  # of the index: length and offset of a tile's column
 
 
 @dataclass(frozen=True)
-class Table:
+class FitsTable:
     """A header unit of the file, and where its data begins. cards: of each key its text and where its card begins."""
 
     cards: dict[str, tuple[str, int]]
@@ -108,14 +108,14 @@ def _mend(path: Path, name: str) -> int:
     return tiles.n_rows
 
 
-def _whole(events: Table, n_bytes: int) -> int:
+def _whole(events: FitsTable, n_bytes: int) -> int:
     """Of a file that was closed, and not yet given its name."""
     if events.end_at > n_bytes:
         raise InputError(f"it says that its events end at byte {events.end_at}, and has {n_bytes}: it was cut short")
     return events.number("ZNAXIS2")
 
 
-def _tables(data: mmap.mmap) -> Iterator[Table]:
+def _tables(data: mmap.mmap) -> Iterator[FitsTable]:
     """Up to the first that is open, which is the last."""
     at = 0
     while at < len(data):
@@ -126,7 +126,7 @@ def _tables(data: mmap.mmap) -> Iterator[Table]:
         at = table.end_at
 
 
-def _table(data: mmap.mmap, at: int) -> Table:
+def _table(data: mmap.mmap, at: int) -> FitsTable:
     cards: dict[str, tuple[str, int]] = {}
     for number in range(MOST_CARDS):
         begin = at + number * CARD
@@ -134,13 +134,13 @@ def _table(data: mmap.mmap, at: int) -> Table:
         if len(card) < CARD:
             break
         if card[:8] == b"END     ":
-            return Table(cards, at + -(-(number + 1) * CARD // BLOCK) * BLOCK)
+            return FitsTable(cards, at + -(-(number + 1) * CARD // BLOCK) * BLOCK)
         if card[8:10] == b"= ":
             cards[card[:8].decode("latin1").strip()] = card[10:].decode("latin1").split("/")[0].strip(), begin
     raise InputError("a header has no end: this is no zfits file, or it was cut short in its header")
 
 
-def _tiles(data: mmap.mmap, events: Table) -> Tiles:
+def _tiles(data: mmap.mmap, events: FitsTable) -> Tiles:
     n_columns, width = events.number("TFIELDS"), events.number("NAXIS1")
     if n_columns == 0 or width != n_columns * ENTRY_BYTES:
         raise InputError(f"its events have {n_columns} columns, its index {width} bytes a tile: not as zfits has them")
@@ -183,7 +183,7 @@ def _tile(data: mmap.mmap, at: int, n_columns: int) -> tuple[int, list[int]] | N
     return (n_rows, ends) if ends[-1] == begin + n_bytes else None
 
 
-def _close_table(file: BinaryIO, cards: dict[str, int], events: Table, tiles: Tiles) -> None:
+def _close_table(file: BinaryIO, cards: dict[str, int], events: FitsTable, tiles: Tiles) -> None:
     """As its writer would have done. What lies behind the last whole tile goes."""
     index_bytes, width = tiles.heap_at - events.data_at, events.number("NAXIS1")
     n_used = len(tiles.index) * width

@@ -11,13 +11,13 @@ from anello.report import plot
 from anello.report.drawing import Figure
 from anello.report.share import share_by_event
 
-from ..account.record import CameraEvents, CameraImage, KeptByTruth
+from ..account.record import CameraImage, KeptByTruth, SampledEvents
 
 N_BINS = 60
 IMAGE_WIDTH_PX = 285  # of the camera in its picture
 
 
-def spectrum(events: CameraEvents) -> Figure | None:
+def spectrum(events: SampledEvents) -> Figure | None:
     """Charge of the events that the filter kept and of those that it rejected, in equal steps of the logarithm.
 
     Events with less than a count are in the first bin.

@@ -727,7 +727,7 @@ def test_a_file_goes_on_after_events_that_are_not_of_its_kind(tmp_path: Path) ->
 
     events = [calibrated(event(1, 40)), event(2, 40), calibrated(event(3, 40, n_gains=1)), calibrated(event(4, 40))]
     events[3].headers["flags"][:2] = 0
-    stream = r1v1.Stream(r1v1.Place(tmp_path), r1v1.Messages(cameras.camera("LSTCam"), 7), r1v1.Limits())
+    stream = r1v1.FileSequence(r1v1.FilePlace(tmp_path), r1v1.Messages(cameras.camera("LSTCam"), 7), r1v1.Limits())
     writer = FileWriter(stream)
     with pytest.MonkeyPatch.context() as patched:
         patched.setattr(camera_events, "decode", lambda record: events[int(record)])

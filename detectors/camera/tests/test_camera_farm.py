@@ -13,7 +13,7 @@ from anello.camera import events as camera_events
 from anello.camera.feed import CameraFeed
 from anello.configuration.load import load
 from anello.errors import ConfigError
-from anello.exchange.feed import Place
+from anello.exchange.feed import FarmPlace
 
 FARM = Path(__file__).parents[1] / "cta-camera-farm.toml"
 N_BOARDS = 21
@@ -68,7 +68,7 @@ def test_two_nodes_build_what_one_node_builds(tmp_path: Path) -> None:
 
 def feed_of(readout: int, n_readouts: int, *settings: str) -> CameraFeed:
     config = load(FARM, [f"input.settings={json.dumps(list(settings))}"])
-    return CameraFeed(config, Place(readout, readout, n_readouts))
+    return CameraFeed(config, FarmPlace(readout, readout, n_readouts))
 
 
 def test_boards_are_spread_in_equal_groups_and_told_the_ports_of_their_node() -> None:

@@ -56,8 +56,8 @@ def event(number: int, seconds: float = 0.0, n_gains: int = 2, n_samples: int = 
     )
 
 
-def stream_in(folder: Path, limits: r1v1.Limits, number: int = 1) -> r1v1.Stream:
-    return r1v1.Stream(r1v1.Place(folder, number, 2), r1v1.Messages(cameras.camera("LSTCam"), 7), limits)
+def stream_in(folder: Path, limits: r1v1.Limits, number: int = 1) -> r1v1.FileSequence:
+    return r1v1.FileSequence(r1v1.FilePlace(folder, number, 2), r1v1.Messages(cameras.camera("LSTCam"), 7), limits)
 
 
 def numbers_in(protozfits: Any, path: Path) -> list[int]:

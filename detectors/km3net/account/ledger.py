@@ -47,7 +47,7 @@ def losses(node: Counters) -> dict[str, int]:
 
 
 @dataclass(frozen=True)
-class Account:
+class DomAccount:
     """The datagrams of one DOM by number: all that were made, and the disjoint parts of them."""
 
     made: Ranges
@@ -55,7 +55,7 @@ class Account:
     never_made: Ranges  # seen, though the board made no such number
 
     @classmethod
-    def of(cls, made: Mapping[str, Any], came: Mapping[str, Any]) -> "Account | None":
+    def of(cls, made: Mapping[str, Any], came: Mapping[str, Any]) -> "DomAccount | None":
         """None where a list is not whole."""
         own, here = SentNumbers.of(made), ReceivedNumbers.of(came)
         match = matched(own, here)
@@ -76,7 +76,7 @@ class DomLedger:
     node: Reader
     source: Reader | None
     dom: int
-    account: Account | None
+    account: DomAccount | None
 
     def rows(self) -> Iterator[Row]:
         block, where = f"build.board{self.dom}", f"board {self.dom}: "
@@ -113,7 +113,7 @@ def build_ledger(
     """All rows that can be written with what is known."""
     node, source = Reader(node_counters), Reader(source_counters) if source_counters is not None else None
     doms = [
-        DomLedger(node, source, dom, Account.of(made[dom], came[dom]) if dom in made and dom in came else None)
+        DomLedger(node, source, dom, DomAccount.of(made[dom], came[dom]) if dom in made and dom in came else None)
         for dom in range(n_doms)
     ]
     frames = {words: total(node.counters, "build.board", name) for name, words in FRAMES.items()}

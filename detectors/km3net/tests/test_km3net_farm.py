@@ -14,7 +14,7 @@ from stalls import FARM_PATIENCE, PATIENCE_MS
 
 from anello.configuration.load import load
 from anello.errors import ConfigError
-from anello.exchange.feed import Place
+from anello.exchange.feed import FarmPlace
 from anello.km3net.feed import Km3netFeed
 
 FARM = Path(__file__).parents[1] / "km3net-farm.toml"
@@ -113,7 +113,7 @@ def test_faults_are_accounted_for_and_no_slice_without_a_dom_is_complete(tmp_pat
 
 def feed_of(readout: int, n_readouts: int, *settings: str) -> Km3netFeed:
     config: Any = load(FARM, [f"input.settings={json.dumps([f'boards.first_slice={FIRST_SLICE}', *settings])}"])
-    return Km3netFeed(config, Place(readout, readout, n_readouts))
+    return Km3netFeed(config, FarmPlace(readout, readout, n_readouts))
 
 
 def test_doms_are_spread_and_have_the_ports_and_sources_of_their_node() -> None:

@@ -76,7 +76,7 @@ def tune(
     """Fits the ring finder's parameters to a simulated detector, and judges them by events of another seed."""
     from . import tune_command
 
-    tune_command.run(tune_command.Order(config_file, tuple(settings or ()), events, seed, ghost_weight,
+    tune_command.run(tune_command.Options(config_file, tuple(settings or ()), events, seed, ghost_weight,
                                         tuple(filter(None, parameters.split(","))), output, as_json))  # fmt: skip
 
 
@@ -99,7 +99,7 @@ def identify(
     """How often rings, electron-like rings, and particles by their momentum are told right: confusion matrices."""
     from . import identify_command
 
-    identify_command.run(identify_command.Order(config_file, tuple(settings or ()), events, seed, max_pull, as_json))
+    identify_command.run(identify_command.Options(config_file, tuple(settings or ()), events, seed, max_pull, as_json))
 
 
 def versions() -> Iterator[str]:

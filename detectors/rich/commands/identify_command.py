@@ -24,7 +24,7 @@ MOST_RINGS, MOST_ELECTRONS = 4, 3  # the last class is of so many, and more
 
 
 @dataclass(frozen=True)
-class Order:
+class Options:
     config_file: Path | None
     settings: tuple[str, ...]
     n_events: int
@@ -56,7 +56,7 @@ class Matrix:
                 "efficiency": _none_for_nan(self.efficiency), "purity": _none_for_nan(self.purity)}  # fmt: skip
 
 
-def run(order: Order) -> None:
+def run(order: Options) -> None:
     """Raises ConfigError."""
     config = load_rich(order.config_file, order.settings)
     matrices = matrices_of(config, order.n_events, order.seed, order.max_pull)

@@ -20,7 +20,7 @@ from .tuning import SECTION, TUNED, Side, Tuned, tune
 
 
 @dataclass(frozen=True)
-class Order:
+class Options:
     config_file: Path | None
     settings: tuple[str, ...]
     n_events: int
@@ -31,7 +31,7 @@ class Order:
     as_json: bool
 
 
-def run(order: Order) -> None:
+def run(order: Options) -> None:
     """Raises ConfigError, OSError."""
     config = load_rich(order.config_file, order.settings)
     tuned = _tuned(config, order)
@@ -45,7 +45,7 @@ def run(order: Order) -> None:
             output.console().print(f"parameters: {order.output}", soft_wrap=True, highlight=False)
 
 
-def _tuned(config: RichConfig, order: Order) -> Tuned:
+def _tuned(config: RichConfig, order: Options) -> Tuned:
     began_s = time.monotonic()
     with display.make("off" if order.as_json else "auto", Console(stderr=True)) as shown:
 
@@ -60,7 +60,7 @@ def _tuned(config: RichConfig, order: Order) -> Tuned:
         )  # fmt: skip
 
 
-def _show(tuned: Tuned, order: Order, console: Console) -> None:
+def _show(tuned: Tuned, order: Options, console: Console) -> None:
     table = Table(title=f"{order.n_events:,} events of seed {tuned.judge_seed}, which nothing was fitted to")
     for head in ("", "within 5 mm", "within 10 mm", "ghosts", "ns an event"):
         table.add_column(head, justify="left" if not head else "right")
@@ -83,7 +83,7 @@ def _with_error(share: Share) -> str:
     return percent(share)
 
 
-def _as_toml(tuned: Tuned, order: Order) -> str:
+def _as_toml(tuned: Tuned, order: Options) -> str:
     words = " ".join(["anello", *sys.argv[1:]])
     before, after = (side.score.efficiency_5mm.value for side in (tuned.before, tuned.after))
     lines = [f"# {words}", f"# within 5 mm of seed {tuned.judge_seed}: {before:.4f} before, {after:.4f} after",

@@ -13,7 +13,7 @@ RING_COLUMNS = ("ring_x_mm", "ring_y_mm", "ring_radius_mm", "ring_n_hits")
 Arrays = Mapping[str, NDArray[Any]]
 
 
-class Offers(Protocol):
+class RichSamples(Protocol):
     """The part of a node that offers samples and then drops them."""
 
     def events(self, n: int) -> dict[str, NDArray[Any]]: ...
@@ -28,7 +28,7 @@ class EventSampler:
         self._pieces: list[Arrays] = []
         self._keys = np.zeros(0, np.uint64)
 
-    def look(self, node: Offers) -> None:
+    def look(self, node: RichSamples) -> None:
         node.execution()  # the node gathers what has come up since the last time
         offered = node.events(self._n_events)
         new = np.flatnonzero(~np.isin(offered["event_key"], self._keys))[: self._n_events - len(self._keys)]

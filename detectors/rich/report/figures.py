@@ -92,7 +92,7 @@ def resolution(scores: Scores) -> Figure:
     return plot.styled(figure, x="difference, mm", y="matched rings per 0.5 mm")
 
 
-def displays(record: RichRecord) -> list["Display"]:
+def displays(record: RichRecord) -> list["EventDisplay"]:
     """Some events as they were decided: hits, true (or reference) rings, found rings. Chosen by what was found of the
     truth; where that is not known, by what was found."""
     events, positions = record.events, record.positions
@@ -103,7 +103,7 @@ def displays(record: RichRecord) -> list["Display"]:
     judged = kept.missed() if kept else None
     rows = _varied(chosen, events) if judged is None else _by_truth(judged)
     return [
-        Display(
+        EventDisplay(
             _display(record, int(chosen[row]), kept.known_rings(int(row)) if kept else None, positions),
             _judgement(judged, int(row)) if judged else "",
         )
@@ -112,7 +112,7 @@ def displays(record: RichRecord) -> list["Display"]:
 
 
 @dataclass(frozen=True)
-class Display:
+class EventDisplay:
     """words: what was found of what should have been; empty where that is not known."""
 
     figure: Figure

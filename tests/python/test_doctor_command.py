@@ -14,7 +14,7 @@ import pytest
 from made_up_hosts import subject
 from rich.console import Console
 
-from anello.doctor import CHECKS, Finding, Fix, Price, Result, examine, fixing, show
+from anello.doctor import CHECKS, Finding, Fix, Grade, Price, examine, fixing, show
 from anello.doctor.command import as_json
 from anello.doctor.finding import Basis, Cost
 from anello.errors import ConfigError
@@ -100,7 +100,7 @@ def test_an_interface_that_is_not_there() -> None:
 
 # --- What it runs -------------------------------------------------------------------------------------------------
 def with_fix(check: str, *commands: str, persist: str = "", advice: str = "") -> Finding:
-    return Finding(check, "why", Result.BAD, "what", Fix(commands, persist, advice))
+    return Finding(check, "why", Grade.BAD, "what", Fix(commands, persist, advice))
 
 
 @pytest.mark.process
@@ -133,7 +133,7 @@ def test_what_was_touched_is_examined_again(tmp_path: Path) -> None:
     outcomes = [fixing.FixOutcome("backlog", "sysctl", "")]
     renewed = {finding.check: finding.result for finding in fixing.examine_again(host, subject(), findings, outcomes)}
     assert len(renewed) == len(CHECKS)
-    assert (renewed["backlog"], renewed["hiccups"]) == (Result.GOOD, Result.BAD)
+    assert (renewed["backlog"], renewed["hiccups"]) == (Grade.GOOD, Grade.BAD)
 
 
 def test_root_is_required(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -177,14 +177,14 @@ def test_the_terminal_shows_the_worst_first_with_its_command(tmp_path: Path) -> 
 
 def test_outcomes_on_the_terminal() -> None:
     text = io.StringIO()
-    findings = [Finding("clock", "why", Result.GOOD, "what")]
+    findings = [Finding("clock", "why", Grade.GOOD, "what")]
     outcomes = [fixing.FixOutcome("clock", "first", ""), fixing.FixOutcome("clock", "second", "no way")]
     show.show_outcomes(outcomes, findings, Console(file=text, width=160))
     assert text.getvalue() == "clock: first: done; now good\nclock: second: failed: no way; now good\n"
 
 
 def test_json_holds_each_part() -> None:
-    finding = Finding("clock", "why", Result.BAD, "what", Fix(("a",), "b", "c"), (Price(1.5, "ns", "takes"),),
+    finding = Finding("clock", "why", Grade.BAD, "what", Fix(("a",), "b", "c"), (Price(1.5, "ns", "takes"),),
                       Cost(Basis.MEASURED, 0.015, "c"))  # fmt: skip
     told = json.loads(as_json([finding], "eth0", [fixing.FixOutcome("clock", "a", "no")]))
     assert told == {

@@ -2,52 +2,26 @@
 """Such a chain, as the command line leads it. A detector derives from PacketChain."""
 
 from collections.abc import Iterator, Sequence
-from pathlib import Path
 from typing import Any
 
 from anello.account.ledger import Reader, Row, total
 from anello.account.record import CounterDict
 from anello.account.verdict import Flaw
-from anello.configuration.origin import Origin, node_values
-from anello.engine import compiled_part
-from anello.errors import engine_errors
 from anello.packet_chain.config import PacketConfig
 from anello.packet_chain.ledger import flaws
 from anello.packet_chain.record import PacketRecord
-from anello.run.chain import Chain, ChainNode, ChainSource, GivenEvents, Look, Meter, RunEnd
+from anello.run.chain import MEAN_INTERVALS, Chain, ChainNode, Look, Meter, RunEnd
 from anello.run.display import Item
-from anello.run.source_process import need_ports, page_values
-
-MEAN_INTERVALS = 20.0  # between two packets
 
 
 class PacketChain(Chain):
     """Boards that number their packets, and the detector's compiled part, which lies in the same package."""
 
-    def __init__(self, config: PacketConfig) -> None:
-        self._config = config
+    config: PacketConfig
 
     def rows(self, node: Reader) -> Iterator[Row]:
         """The detector's own rows of the ledger, by its counters; none, unless it has some."""
         return iter(())
-
-    @property
-    def config(self) -> PacketConfig:
-        return self._config
-
-    def make_node(self, directory: Path, origin: Origin | None = None) -> ChainNode:
-        with engine_errors():
-            node: ChainNode = self._engine().Node(self._config.flat() | node_values(origin))
-        return node
-
-    def make_source(self, given: GivenEvents | None) -> ChainSource:
-        need_ports(self._config)
-        with engine_errors():
-            source: ChainSource = self._engine().Source(self._config.source_values() | page_values(self._config))
-        return source
-
-    def _engine(self) -> Any:
-        return compiled_part(type(self).__module__.rpartition(".")[0])
 
     def keeper(self) -> "NothingKept":
         return NothingKept()
@@ -56,15 +30,15 @@ class PacketChain(Chain):
         return PacketMeter()
 
     def longest_pause_s(self) -> float:
-        return MEAN_INTERVALS / self._config.boards.rate_hz
+        return MEAN_INTERVALS / self.config.boards.rate_hz
 
     def flaws(self, node: CounterDict, source: CounterDict | None) -> Sequence[Flaw]:
-        return flaws(node, source, self._config.run.duration_s)
+        return flaws(node, source, self.config.run.duration_s)
 
     def record(self, end: RunEnd) -> PacketRecord:
         node: Any = end.node
         return PacketRecord(
-            config=self._config, **end.common(), own_rows=self.rows, meanings=node.counter_meanings()
+            config=self.config, **end.common(), own_rows=self.rows, meanings=node.counter_meanings()
         )  # fmt: skip
 
 

@@ -15,8 +15,10 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Protocol
 
 from anello.account.quantiles import honest, honest_legs
-from anello.errors import ConfigError
+from anello.configuration.origin import node_values
+from anello.errors import ConfigError, engine_errors
 from anello.run.display import Item, Progress
+from anello.run.source_process import need_ports, page_values
 
 if TYPE_CHECKING:  # what the front ends' process needs no more of than the names
     from anello.account.history import Moment
@@ -25,6 +27,8 @@ if TYPE_CHECKING:  # what the front ends' process needs no more of than the name
     from anello.account.verdict import Flaw
     from anello.configuration.base import FrontEndsConfig
     from anello.configuration.origin import Origin
+
+MEAN_INTERVALS = 20.0  # between two events at random times: longer comes once in 10^9
 
 
 class ChainNode(Protocol):
@@ -154,16 +158,31 @@ def _honest_hiccups(by_core: Mapping[int, Mapping[str, Any]]) -> dict[int, dict[
 
 
 class Chain(ABC):
-    """One way from front ends to results, by its configuration."""
+    """One way from front ends to results, by its configuration. It lies beside the detector's compiled part, whose Node
+    and Source it makes."""
 
-    @property
-    @abstractmethod
-    def config(self) -> FrontEndsConfig: ...
+    config: FrontEndsConfig
 
-    @abstractmethod
+    def __init__(self, config: FrontEndsConfig) -> None:
+        self.config = config
+
     def make_node(self, directory: Path, origin: Origin | None = None) -> ChainNode:
         """A node that has bound its ports; its files go to the run's directory. origin: of the run that it is for, told
         to it with anello.configuration.origin.node_values. Raises ConfigError, OSError."""
+        node: ChainNode = self._node(self.node_values(directory, origin))
+        return node
+
+    def _node(self, values: Mapping[str, Any]) -> Any:
+        with engine_errors():
+            return self.compiled().Node(values)
+
+    def node_values(self, directory: Path, origin: Origin | None) -> dict[str, Any]:
+        return self.config.flat() | node_values(origin) | self.own_node_values(directory)
+
+    def own_node_values(self, directory: Path) -> dict[str, Any]:
+        """What the node is told otherwise than the configuration has it, such as where in the run's directory its files
+        go."""
+        return {}
 
     def events_of(self, file: Path) -> GivenEvents:
         """What front ends send for `--events FILE`. Raises InputError, and ConfigError where the chain's front ends can
@@ -171,9 +190,22 @@ class Chain(ABC):
         rule = "must be left out where front ends can send simulated events only"
         raise ConfigError("--events", rule, f"{file}, for the chain {self.config.chain}", "Simulate events instead")
 
-    @abstractmethod
     def make_source(self, given: GivenEvents | None) -> ChainSource:
         """Front ends that could start at once. given: of events_of. Raises ConfigError where a port is left open."""
+        need_ports(self.config)
+        with engine_errors():
+            source: ChainSource = self.compiled().Source(self.config.source_values() | page_values(self.config))
+            self.prepare(source, given)
+        return source
+
+    def prepare(self, source: Any, given: GivenEvents | None) -> None:  # noqa: B027 - most have nothing to do
+        """Whatever front ends do before they could start at once."""
+
+    def compiled(self) -> Any:
+        """Raises EngineMissingError, and ModuleNotFoundError where the engine was built without it."""
+        from anello.engine import compiled_part
+
+        return compiled_part(type(self).__module__.rpartition(".")[0])
 
     @abstractmethod
     def keeper(self) -> Keeper: ...

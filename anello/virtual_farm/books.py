@@ -19,7 +19,7 @@ class VirtualChain:
     engine's names of it; ledger: from the counters of the node and of the front ends, and from the numbers that were
     made and came, by board."""
 
-    settings: Callable[[Any], list[str]]
+    settings: Callable[[Any], Mapping[str, object]]
     ledger: Callable[[Counters, Counters, Numbers, Numbers], Ledger]
 
     def what_is_off(self, told: dict[str, Any]) -> list[str]:

@@ -60,7 +60,7 @@ class Drawn:
             raise ConfigError("chain", f"must be {FARM}, or one of {', '.join(known)}, to be simulated", chain,
                               "Give a configuration of one of them, or --chain")  # fmt: skip
         virtual: VirtualChain = registry.part(chain, "virtual")
-        decided = virtual.settings(config) if config else []
+        decided = [f"{name}={value}" for name, value in virtual.settings(config).items()] if config else []
         kinds = self._kinds(_engine.chain_trouble_kinds())
         with engine_errors():
             without: list[str] = _engine.chain_troubles_only(kinds)

@@ -3,14 +3,12 @@
 
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
 from anello.account.record import CounterDict
 from anello.account.verdict import Flaw
-from anello.configuration.origin import Origin, node_values
-from anello.errors import engine_errors
-from anello.run.chain import Chain, GivenEvents, RunEnd
-from anello.run.source_process import need_ports, page_values
+from anello.configuration.origin import Origin
+from anello.run.chain import MEAN_INTERVALS, Chain, GivenEvents, RunEnd
 
 from .account.boards import telling_states
 from .account.losses import flaws_by_now
@@ -20,59 +18,48 @@ from .cta import r1_files
 from .engine import Node, Source, engine
 from .report.progress import CameraMeter
 
-MEAN_INTERVALS = 20.0  # between two triggers: longer comes once in 10^9
-
 
 class CameraChain(Chain):
     """Hundreds of front-end boards, events, a filter, compressed output."""
 
-    def __init__(self, config: CameraConfig) -> None:
-        self._config = config
-
-    @property
-    def config(self) -> CameraConfig:
-        return self._config
+    config: CameraConfig
 
     def make_node(self, directory: Path, origin: Origin | None = None) -> Node:
-        values: dict[str, Any] = self._config.flat() | node_values(origin)
-        if self._config.camera_send.file:
-            values["camera_send.file"] = str(directory / self._config.camera_send.file)
-        if not self._config.camera_send.r1_streams:
-            with engine_errors():
-                return engine().Node(values)
+        values = self.node_values(directory, origin)
+        if not self.config.camera_send.r1_streams:
+            return cast(Node, self._node(values))
         run = origin.number or 0 if origin else 0
-        files = r1_files.R1Files(self._config.camera_send, directory, camera=self._config.camera.model, run=run)
+        files = r1_files.R1Files(self.config.camera_send, directory, camera=self.config.camera.model, run=run)
         try:
-            with engine_errors():
-                node = engine().Node(values | {"camera_send.r1_connections": files.connections})
+            node: Node = self._node(values | {"camera_send.r1_connections": files.connections})
         except BaseException:
             files.give_up()
             raise
         return r1_files.with_files(node, files)
 
-    def make_source(self, given: GivenEvents | None) -> Source:
-        need_ports(self._config)
-        with engine_errors():
-            source = engine().Source(self._config.source_values() | page_values(self._config))
-            source.prepare()
-        return source
+    def own_node_values(self, directory: Path) -> dict[str, Any]:
+        file = self.config.camera_send.file
+        return {"camera_send.file": str(directory / file)} if file else {}
+
+    def prepare(self, source: Source, given: GivenEvents | None) -> None:
+        source.prepare()
 
     def keeper(self) -> CameraKeeper:
-        return CameraKeeper(self._config.run.n_report_events)
+        return CameraKeeper(self.config.run.n_report_events)
 
     def meter(self) -> CameraMeter:
-        return CameraMeter(self._config.n_events)
+        return CameraMeter(self.config.n_events)
 
     def longest_pause_s(self) -> float:
-        return MEAN_INTERVALS / self._config.camera_source.rate_hz
+        return MEAN_INTERVALS / self.config.camera_source.rate_hz
 
     def flaws(self, node: CounterDict, source: CounterDict | None) -> Sequence[Flaw]:
-        return flaws_by_now(node, source, self._config)
+        return flaws_by_now(node, source, self.config)
 
     def record(self, end: RunEnd) -> CameraRecord:
-        camera = self._config.camera
+        camera = self.config.camera
         return CameraRecord(
-            config=self._config,
+            config=self.config,
             **end.common() | {"states": telling_states(end.node.states())},
             events=end.kept.events(),
             truth=end.truth,

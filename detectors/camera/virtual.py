@@ -8,10 +8,10 @@ from .account.ledger import build_camera_ledger
 from .configuration.config import CameraConfig, equal_runs
 
 
-def settings(config: CameraConfig) -> list[str]:
+def settings(config: CameraConfig) -> dict[str, object]:
     """As the chain's names of it (simulate/virtual_camera.cpp), where a camera has 19 boards."""
     build, source = config.camera_build, config.camera_source
-    decided: dict[str, object] = {
+    return {
         "layout": ",".join(config.threads.layout),
         "n_groups": build.groups,
         "window_events": build.window_events,
@@ -20,7 +20,6 @@ def settings(config: CameraConfig) -> list[str]:
         "rate_hz": source.rate_hz,
         "spread_us": 0 if source.burst else source.spread_us,
     }
-    return [f"{name}={value}" for name, value in decided.items()]
 
 
 def ledger(node: Counters, source: Counters, made: Numbers, came: Numbers) -> Ledger:

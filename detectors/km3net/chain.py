@@ -3,21 +3,18 @@
 
 from collections.abc import Iterator, Sequence
 from pathlib import Path
-from typing import cast
+from typing import Any, cast
 
 from anello.account.ledger import Ledger, total
 from anello.account.record import CounterDict
 from anello.account.verdict import Flaw
-from anello.configuration.origin import Origin, node_values
-from anello.errors import engine_errors
-from anello.run.chain import Chain, ChainSource, GivenEvents, Look, Meter, RunEnd
+from anello.run.chain import Chain, Look, Meter, RunEnd
 from anello.run.display import Item
-from anello.run.source_process import need_ports, page_values
 
 from .account.ledger import flaws
 from .account.record import Km3netKeeper, Km3netRecord
 from .configuration.config import Km3netConfig
-from .engine import Node, engine
+from .engine import Node
 
 LONGEST_PAUSE_S = 0.2  # boards send in every slice
 
@@ -25,41 +22,28 @@ LONGEST_PAUSE_S = 0.2  # boards send in every slice
 class Km3netChain(Chain):
     """Boards of a line's DOMs, slices, coincidences, events."""
 
-    def __init__(self, config: Km3netConfig) -> None:
-        self._config = config
+    config: Km3netConfig
 
-    @property
-    def config(self) -> Km3netConfig:
-        return self._config
-
-    def make_node(self, directory: Path, origin: Origin | None = None) -> Node:
-        values = self._config.flat() | node_values(origin)
-        if self._config.store.messages:
-            values["store.messages"] = str(directory / self._config.store.messages)
-        with engine_errors():
-            return engine().Node(values)
-
-    def make_source(self, given: GivenEvents | None) -> ChainSource:
-        need_ports(self._config)
-        with engine_errors():
-            return engine().Source(self._config.source_values() | page_values(self._config))
+    def own_node_values(self, directory: Path) -> dict[str, Any]:
+        messages = self.config.store.messages
+        return {"store.messages": str(directory / messages)} if messages else {}
 
     def keeper(self) -> Km3netKeeper:
-        return Km3netKeeper(self._config.run.n_report_events)
+        return Km3netKeeper(self.config.run.n_report_events)
 
     def meter(self) -> "SliceMeter":
-        return SliceMeter(self._config.n_slices)
+        return SliceMeter(self.config.n_slices)
 
     def longest_pause_s(self) -> float:
         return LONGEST_PAUSE_S
 
     def flaws(self, node: CounterDict, source: CounterDict | None) -> Sequence[Flaw]:
-        return flaws(node, source, self._config, Ledger(()))
+        return flaws(node, source, self.config, Ledger(()))
 
     def record(self, end: RunEnd) -> Km3netRecord:
         assert isinstance(end.kept, Km3netKeeper)
         return Km3netRecord(
-            config=self._config, **end.common(), rates=cast(Node, end.node).rates(), events=end.kept.events,
+            config=self.config, **end.common(), rates=cast(Node, end.node).rates(), events=end.kept.events,
             sizes=end.kept.sizes,
         )  # fmt: skip
 

@@ -2,10 +2,9 @@
 """The compiled part of this detector (bindings.cpp), with its types."""
 
 from collections.abc import Mapping
-from typing import Any, Protocol, cast
+from typing import Any, Protocol
 
-from anello.engine import compiled_part
-from anello.run.chain import ChainNode, ChainSource
+from anello.run.chain import ChainNode
 
 
 class Node(ChainNode, Protocol):
@@ -18,15 +17,3 @@ class Node(ChainNode, Protocol):
 
     def rates(self) -> dict[str, Any]: ...
     def events(self) -> list[Mapping[str, Any]]: ...
-
-
-class Engine(Protocol):
-    """Node and Source take a configuration with dotted keys. They raise ConfigError, OSError."""
-
-    def Node(self, config: Mapping[str, Any]) -> Node: ...  # noqa: N802
-    def Source(self, config: Mapping[str, Any]) -> ChainSource: ...  # noqa: N802
-
-
-def engine() -> Engine:
-    """Raises ModuleNotFoundError where the engine was built without it."""
-    return cast(Engine, compiled_part(__package__))

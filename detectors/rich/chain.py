@@ -7,10 +7,8 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, cast
 
-from anello.configuration.origin import Origin, node_values
-from anello.errors import InputError, engine_errors
-from anello.run.chain import Chain, GivenEvents, RunEnd
-from anello.run.source_process import need_ports, page_values
+from anello.errors import InputError
+from anello.run.chain import MEAN_INTERVALS, Chain, GivenEvents, RunEnd
 
 from .configuration.config import RichConfig
 from .engine import Node, Source, engine
@@ -24,30 +22,21 @@ if TYPE_CHECKING:  # the node's and the report's, which the front ends' process 
     from .report.event_sampler import EventSampler
     from .report.progress import RichMeter
 
-MEAN_INTERVALS = 20.0  # between two events: longer comes once in 10^9
-
 
 class RichChain(Chain):
     """Four readout boards, rings, primitives."""
 
-    def __init__(self, config: RichConfig) -> None:
-        self._config = config
+    config: RichConfig
 
-    @property
-    def config(self) -> RichConfig:
-        return self._config
-
-    def make_node(self, directory: Path, origin: Origin | None = None) -> Node:
-        config = self._config
-        values: dict[str, Any] = config.flat() | node_values(origin)
-        if config.trigger.python:
+    def own_node_values(self, directory: Path) -> dict[str, Any]:
+        values: dict[str, Any] = {}
+        if self.config.trigger.python:
             from . import python_trigger
 
-            values["trigger.python_function"] = python_trigger.load(config.trigger.python)
-        if config.store.decisions:
-            values["store.decisions"] = str(directory / config.store.decisions)
-        with engine_errors():
-            return engine().Node(values)
+            values["trigger.python_function"] = python_trigger.load(self.config.trigger.python)
+        if self.config.store.decisions:
+            values["store.decisions"] = str(directory / self.config.store.decisions)
+        return values
 
     def events_of(self, file: Path) -> GivenEvents:
         """Its hits, and the rings of another reconstruction where a file of them lies beside it."""
@@ -57,32 +46,28 @@ class RichChain(Chain):
         beside = events_csv.rings_beside(file)
         return GivenEvents(hits, None if beside is None else events_csv.read(events_csv.read_rings, beside, hits))
 
-    def make_source(self, given: GivenEvents | None) -> Source:
-        need_ports(self._config)
-        with engine_errors():
-            source = engine().Source(self._config.source_values() | page_values(self._config))
-            if given is not None:
-                source.set_events(*_hits_for_engine(given.events, self._config))
-            source.prepare()
-        return source
+    def prepare(self, source: Source, given: GivenEvents | None) -> None:
+        if given is not None:
+            source.set_events(*_hits_for_engine(given.events, self.config))
+        source.prepare()
 
     def keeper(self) -> EventSampler:
         from .report.event_sampler import EventSampler
 
-        return EventSampler(self._config.run.n_report_events)
+        return EventSampler(self.config.run.n_report_events)
 
     def meter(self) -> RichMeter:
         from .report.progress import RichMeter
 
-        return RichMeter(self._config.n_bursts)
+        return RichMeter(self.config.n_bursts)
 
     def longest_pause_s(self) -> float:
-        return self._config.source.gap_ms * 1e-3 + MEAN_INTERVALS / self._config.source.rate_hz
+        return self.config.source.gap_ms * 1e-3 + MEAN_INTERVALS / self.config.source.rate_hz
 
     def flaws(self, node: CounterDict, source: CounterDict | None) -> Sequence[Flaw]:
         from .account.losses import flaws_by_now
 
-        return flaws_by_now(node, source, self._config)
+        return flaws_by_now(node, source, self.config)
 
     def record(self, end: RunEnd) -> RichRecord:
         from .account.record import RichRecord
@@ -90,20 +75,20 @@ class RichChain(Chain):
         node = cast(Node, end.node)
         decided = self._decisions(end)  # before the notices are read
         return RichRecord(
-            config=self._config,
+            config=self.config,
             **end.common(),
             execution=node.execution(),
             events=end.kept.events(),
             decisions=decided,
             truth=end.truth,
             reference=end.reference,
-            positions=engine().positions(self._config.trigger.fit_frame),
+            positions=engine().positions(self.config.trigger.fit_frame),
         )
 
     def _decisions(self, end: RunEnd) -> dict[str, Any] | None:
         """What the run stored; None where it stored nothing, or nothing that can be read: a disk may have been full."""
-        path = end.directory / self._config.store.decisions
-        if not (self._config.store.decisions and path.exists()):
+        path = end.directory / self.config.store.decisions
+        if not (self.config.store.decisions and path.exists()):
             return None
         from . import decisions
 

@@ -12,16 +12,15 @@ from .account.ledger import build_ledger
 from .configuration.config import RichConfig
 
 
-def settings(config: RichConfig) -> list[str]:
+def settings(config: RichConfig) -> dict[str, object]:
     """As the chain's names of it (simulate/virtual_chain.cpp); bursts stay as they are drawn, of some milliseconds."""
-    decided: dict[str, object] = {
+    return {
         "layout": ",".join(config.threads.layout),
         "n_trigger_threads": max(1, config.trigger.threads),
         "n_lanes": max(1, config.receive.lanes),
         "timeout_ns": round(config.build.timeout_ms * 1e6),
         "rate_hz": config.source.rate_hz,
     }
-    return [f"{name}={value}" for name, value in decided.items()]
 
 
 def ledger(node: Counters, source: Counters, made: Numbers, came: Numbers) -> Ledger:

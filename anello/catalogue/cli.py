@@ -40,7 +40,7 @@ def list_runs(
     """Runs, newest first."""
     from anello.account.run_state import RunState
     from anello.catalogue.end import Quality
-    from anello.catalogue.show import runs as show
+    from anello.catalogue.show import runs
     from anello.catalogue.tables.runs import Filter
 
     wanted = Filter(
@@ -52,7 +52,7 @@ def list_runs(
     if as_json:
         _print_json(found)
     elif found:
-        show.listed(found, output.console())
+        runs.listed(found, output.console())
     else:
         print("no such run")
 
@@ -60,14 +60,14 @@ def list_runs(
 @runs_app.command("show")
 def show_run(number: Number, *, directory: Directory = HERE, as_json: AsJson = False) -> None:
     """Everything of one run."""
-    from anello.catalogue.show import runs as show
+    from anello.catalogue.show import runs
 
     with _catalogue(directory) as catalogue:
         found = catalogue.runs.get(number)
     if as_json:
         _print_json(found)
     else:
-        show.shown(found, output.console())
+        runs.shown(found, output.console())
 
 
 @runs_app.command("compare")
@@ -94,14 +94,14 @@ def log(
     as_json: AsJson = False,
 ) -> None:
     """The log book, newest first; with -m: adds an entry."""
-    from anello.catalogue.show import runs as show
+    from anello.catalogue.show import runs
     from anello.configuration.origin import user
 
     with _catalogue(directory) as catalogue:
         if message is not None:
             catalogue.log.add(message, author=user(), run=number)
         found = catalogue.log.newest(1 if message is not None else limit, number)
-    _print_json(found) if as_json else show.logged(found, output.console())
+    _print_json(found) if as_json else runs.logged(found, output.console())
 
 
 @runs_app.command("mark")
@@ -115,14 +115,14 @@ def mark(
 ) -> None:
     """Says what a run is good for; the log book says who said so."""
     from anello.catalogue.end import Quality
-    from anello.catalogue.show import runs as show
+    from anello.catalogue.show import runs
     from anello.configuration.origin import user
 
     _one_of(Quality, quality, "QUALITY")
     with _catalogue(directory) as catalogue:
         catalogue.log.mark(number, quality, message, author=user())
         found = catalogue.log.newest(1, number)
-    _print_json(found) if as_json else show.logged(found, output.console())
+    _print_json(found) if as_json else runs.logged(found, output.console())
 
 
 configs_app = typer.Typer(help="Configurations that runs had.", invoke_without_command=True)
@@ -141,13 +141,13 @@ def list_configurations(
     as_json: AsJson = False,
 ) -> None:
     """Configurations that runs had, newest first."""
-    from anello.catalogue.show import runs as show
+    from anello.catalogue.show import runs
 
     if context.invoked_subcommand:
         return
     with _catalogue(directory) as catalogue:
         found = catalogue.configurations.find(chain)
-    _print_json(found) if as_json else show.configured(found, output.console())
+    _print_json(found) if as_json else runs.configured(found, output.console())
 
 
 @configs_app.command("show")

@@ -11,8 +11,7 @@ from dataclasses import asdict, dataclass, field
 from fnmatch import fnmatchcase
 from typing import Any
 
-from anello.counters import pages as counter_pages
-from anello.counters.pages import Cell, Page
+from anello.counters.pages import Cell, Page, clear_dead, look_at, of_this_machine
 from anello.errors import ConfigError
 from anello.system.exit_codes import FAILED
 from anello.system.interruption import interruptible
@@ -125,7 +124,7 @@ def _cell(cell: Mapping[str, Any], *, watched: bool) -> str:
 def run(options: Options) -> int:
     """The exit code."""
     if not options.keep and not options.page:
-        _tell(counter_pages.clear_dead(), "was removed")
+        _tell(clear_dead(), "was removed")
     looks = Looks(options)
     if not options.watch_s:
         return _look(looks)
@@ -137,7 +136,7 @@ def run(options: Options) -> int:
 
 def _look(looks: Looks) -> int:
     options = looks.options
-    pages = [counter_pages.look_at(options.page)] if options.page else counter_pages.of_this_machine()
+    pages = [look_at(options.page)] if options.page else of_this_machine()
     if not options.watch_s:
         ended = [page for page in pages if not page.runs]
         _tell(ended, "is kept for a while; to print it: anello counters NAME")

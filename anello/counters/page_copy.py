@@ -19,7 +19,7 @@ RUN, RECENT = "run", "10s"  # windows of the latency
 
 @dataclass(frozen=True)
 class PageCopy:
-    """latency: leg -> window -> as counter_pages.Page.latency."""
+    """latency: leg -> window -> as Page.latency."""
 
     __pydantic_config__ = ConfigDict(ser_json_bytes="base64", val_json_bytes="base64")
 

@@ -15,8 +15,7 @@ from rich.text import Text
 
 from anello.plan.farm import OUT_OF_STEP, PROTOCOLS, Farm
 from anello.plan.simulation import Plan, SimulationResult
-from anello.report import html as report_html
-from anello.report import plot
+from anello.report import html, plot
 from anello.report.drawing import Figure
 from anello.report.files import save
 from anello.report.report import plain_table
@@ -176,20 +175,20 @@ def _result_dict(result: SimulationResult) -> dict[str, Any]:
 def write(plan: "Plan", directory: Path, title: str, shared: Path | None = None) -> Path:
     """Writes plan.json and plan.html; returns the latter's path."""
     (directory / "plan.json").write_text(json.dumps(as_dict(plan), indent=1) + "\n")
-    return save(directory / "plan.html", html(plan, title), shared=shared)
+    return save(directory / "plan.html", page(plan, title), shared=shared)
 
 
-def html(plan: "Plan", title: str) -> str:
+def page(plan: "Plan", title: str) -> str:
     first, *rest = lines(plan)
     said = "".join(f"<p class='about'>{escape(line)}</p>" for line in rest)
     parts = [f"<header><h1>{escape(title)}</h1><p>{escape(first)}</p></header><section>{said}</section>"]
     if plan.curve:
         about = "Payload built per node at full load, against the number of nodes."
         parts.append(
-            report_html.section(
+            html.section(
                 "Bandwidth",
                 about,
-                report_html.figure(
+                html.figure(
                     bandwidth(plan), f"At {plan.asked.farm.n_nodes:,} nodes {plan.asked.built_gbps:.3g} Gb/s per node."
                 ),
             )
@@ -199,13 +198,13 @@ def html(plan: "Plan", title: str) -> str:
             "average of all nodes, at full load."
         )
         words = f"At {plan.asked.farm.n_nodes:,} nodes {100 * plan.asked.stalled_mean.get('out', 0.0):.3g} %."
-        parts.append(report_html.section("Stopped by switches", about, report_html.figure(stalls(plan), words)))
+        parts.append(html.section("Stopped by switches", about, html.figure(stalls(plan), words)))
         cells = [[escape(cell) for cell in _cells(result)] for result in plan.curve]
-        parts.append(report_html.section("All of them", "", report_html.rows(list(COLUMNS), cells)))
+        parts.append(html.section("All of them", "", html.rows(list(COLUMNS), cells)))
     keys = "\n".join(f"{name} = {value}" for name, value in asdict(plan.asked.farm).items())
     folded = f"<details><summary>The farm</summary><code>{escape(keys)}</code></details>"
     parts.append(f"<section>{folded}</section>")
-    return report_html.document(f"Anello: {title}", "\n".join(parts))
+    return html.document(f"Anello: {title}", "\n".join(parts))
 
 
 def bandwidth(plan: "Plan") -> Figure:

@@ -9,7 +9,7 @@ from importlib.util import find_spec
 from pathlib import Path
 
 LIBRARY = "plotly.min.js"  # 4.8 MB, of which a report needs one copy, not each report its own
-LINK = f'<script src="{LIBRARY}"></script>'  # as report_html.document writes it
+LINK = f'<script src="{LIBRARY}"></script>'  # as html.document writes it
 _ANY_LINK = re.compile(rf'<script src="[^"]*{re.escape(LIBRARY)}"></script>')
 
 

@@ -8,7 +8,7 @@ from rich.console import RenderableType
 
 
 class Presentation(Protocol):
-    """One run, as it is shown. HTML is made by the blocks of report_html."""
+    """One run, as it is shown. HTML is made by the blocks of html.py."""
 
     @property
     def legs(self) -> Mapping[str, str]:

@@ -17,7 +17,7 @@ from rich.console import Console
 
 from anello.account.notices import Notice, Notices
 from anello.run import display
-from anello.run import log as run_log
+from anello.run.log import NAME, RunLog
 from anello.system import exit_codes, output
 from anello.system.exit_codes import FAILED
 
@@ -37,7 +37,7 @@ class RunOutput:
     @classmethod
     def of(
         cls, directory: Path | None, *, as_json: bool = False, all_rows: bool = False, verbose: bool = False,
-        log_file: Path | None = None, log_name: str = run_log.NAME, single_file: bool = False,
+        log_file: Path | None = None, log_name: str = NAME, single_file: bool = False,
     ) -> Self:  # fmt: skip
         """As the options say. directory: of the run, where its log is if no other file is given."""
         log = log_file or (directory / log_name if directory else None)
@@ -47,7 +47,7 @@ class RunOutput:
     def notices(self) -> Iterator[Notices]:
         """Shown as they come, and written to the log. Raises OSError where a log was asked for and cannot be."""
         command = shlex.join(["anello", *sys.argv[1:]])
-        with run_log.RunLog(self.log, _now(f"process {os.getpid()} on {socket.gethostname()}: {command}")) as log:
+        with RunLog(self.log, _now(f"process {os.getpid()} on {socket.gethostname()}: {command}")) as log:
             told = Notices(display.teller(self.console, verbose=self.verbose), log.write)
             if self.log_was_asked_for:
                 log.open()

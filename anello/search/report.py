@@ -17,8 +17,7 @@ from rich.table import Table
 from rich.text import Text
 
 from anello.account.quantiles import rounded
-from anello.report import html as report_html
-from anello.report import plot
+from anello.report import html, plot
 from anello.report.drawing import Figure
 from anello.report.files import save
 from anello.search.bisection import (
@@ -318,25 +317,25 @@ def _verdict_dict(verdict: RateVerdict, result: SearchResult) -> dict[str, Any]:
 def write(result: SearchResult, directory: Path, title: str, shared: Path | None = None) -> Path:
     """Writes search.json and search.html; returns the latter's path."""
     (directory / "search.json").write_text(json.dumps(as_dict(result), indent=1) + "\n")
-    return save(directory / "search.html", html(result, title), shared=shared)
+    return save(directory / "search.html", page(result, title), shared=shared)
 
 
-def html(result: SearchResult, title: str) -> str:
+def page(result: SearchResult, title: str) -> str:
     first, *rest = lines(result)
     said = "".join(f"<p class='about'>{escape(line)}</p>" for line in rest)
-    drawn = report_html.words("No run finished.")
+    drawn = html.words("No run finished.")
     if result.verdicts:
-        drawn = report_html.figure(figure(result), first)
-    late = report_html.section(
+        drawn = html.figure(figure(result), first)
+    late = html.section(
         "Latency against rate", "From send to decision, a point for each run and quantile that its events can tell; "
         "lines join their medians. Both axes are logarithmic.",
-        report_html.figure(latency_figure(result), _latency_words(result)),
+        html.figure(latency_figure(result), _latency_words(result)),
     )  # fmt: skip
     head = f"<header><h1>{escape(title)}</h1><p>{escape(first)}</p></header>"
     about = "Each point is one run; a cross is a run that failed. What was decided, against what was offered."
-    return report_html.document(
+    return html.document(
         f"Anello: {title}", f"{head}<section>{said}</section>"
-        + report_html.section("Rate", about, drawn) + late
+        + html.section("Rate", about, drawn) + late
     )  # fmt: skip
 
 

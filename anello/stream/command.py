@@ -35,11 +35,11 @@ def bench(
     ),
 ) -> None:
     """Compares bandwidth and latency of the ring with memcpy, pipes, sockets and ZeroMQ; verifies every byte once."""
-    from anello.stream import bench as stream_bench
+    from anello.stream.bench import Options, find_program, run, size, sizes
 
-    options = stream_bench.Options(
-        transports=[] if transports == "all" else transports.split(","), chunks=stream_bench.sizes(chunks),
-        n_bytes=stream_bench.size(n_bytes), latency=stream_bench.sizes(latency), rounds=rounds,
-        ring=stream_bench.size(ring), grain=stream_bench.size(grain), cores=cores,
+    options = Options(
+        transports=[] if transports == "all" else transports.split(","), chunks=sizes(chunks),
+        n_bytes=size(n_bytes), latency=sizes(latency), rounds=rounds,
+        ring=size(ring), grain=size(grain), cores=cores,
     )  # fmt: skip
-    stream_bench.run(options, stream_bench.find_program(program), out)
+    run(options, find_program(program), out)

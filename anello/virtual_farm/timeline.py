@@ -6,8 +6,7 @@ from html import escape
 from pathlib import Path
 from typing import Any
 
-from anello.report import html as report_html
-from anello.report import plot
+from anello.report import html, plot
 from anello.report.drawing import Figure
 from anello.report.files import save
 
@@ -35,12 +34,12 @@ def write(page: Path, seed: int, run: dict[str, Any]) -> None:
     faults = "".join(f"<li>{escape(one)}</li>" for one in run["faults"]) or "<li>none</li>"
     body = (
         f"<header><h1>Seed {seed}</h1><p>{escape(run['scenario'])}</p></header>"
-        + report_html.section("What is wrong", "By what was to be made, and what came out.", f"<ul>{findings}</ul>")
-        + report_html.section("Faults", "As drawn.", f"<ul>{faults}</ul>")
-        + report_html.section("What happened", "Red: faults. Zoom in by drawing a box.",
-                              report_html.figure(draw(run), "A lane each; between them the last messages."))
+        + html.section("What is wrong", "By what was to be made, and what came out.", f"<ul>{findings}</ul>")
+        + html.section("Faults", "As drawn.", f"<ul>{faults}</ul>")
+        + html.section("What happened", "Red: faults. Zoom in by drawing a box.",
+                              html.figure(draw(run), "A lane each; between them the last messages."))
     )  # fmt: skip
-    save(page, report_html.document(f"Anello: seed {seed}", body), single_file=True)
+    save(page, html.document(f"Anello: seed {seed}", body), single_file=True)
 
 
 def draw(run: dict[str, Any]) -> Figure:

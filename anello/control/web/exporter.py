@@ -24,10 +24,9 @@ from anello.control.run_sampler import RunSampler
 from anello.control.states import State
 from anello.control.web import metrics
 from anello.control.web.page import healthz
-from anello.counters import pages as counter_pages
 from anello.counters.live import PlainView, View, view_of_text
 from anello.counters.page_copy import PageCopy, copy_of
-from anello.counters.pages import Header
+from anello.counters.pages import Header, of_this_machine
 from anello.errors import ConfigError
 
 PREFIX, NODE = "anello.", "anello.node."  # of the pages' names
@@ -74,7 +73,7 @@ class Configurations:
 
 
 def _here() -> list[str]:
-    return [page.name for page in counter_pages.of_this_machine()]
+    return [page.name for page in of_this_machine()]
 
 
 class Exporter(Collector):

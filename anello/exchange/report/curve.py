@@ -12,7 +12,7 @@ from rich.table import Table
 
 from anello.account.quantiles import rounded
 from anello.exchange.report import figures
-from anello.report import html as report_html
+from anello.report import html
 from anello.report.files import save
 from anello.report.report import plain_table
 
@@ -98,10 +98,10 @@ def write(curve: Sequence[Mapping[str, Any]], directory: Path, name: str, axis: 
     links = ", ".join(f'<a href="{row["folder"]}/report.html">{row[axis.key]:,} {axis.head}</a>' for row in curve)
     drawing = figures.against(curve, axis.key, axis.head, is_log=axis.is_log)
     best = max((row["built_gbit_per_s"] for row in curve), default=0.0)
-    drawn = report_html.figure(drawing, f"At most {best:.2f} Gb/s built by all nodes.") + report_html.rows(
+    drawn = html.figure(drawing, f"At most {best:.2f} Gb/s built by all nodes.") + html.rows(
         [axis.head, *COLUMNS], [_cells(row, axis) for row in curve]
     )
     head = f"<header><h1>{escape(name)}</h1><p>Each run by itself: {links}</p></header>"
     about = f"What all nodes build together, and each of them, against {axis.words}."
-    section = report_html.section("Bandwidth", about, drawn)
-    return save(directory / "report.html", report_html.document(f"Anello: {name}", f"{head}{section}"))
+    section = html.section("Bandwidth", about, drawn)
+    return save(directory / "report.html", html.document(f"Anello: {name}", f"{head}{section}"))

@@ -13,7 +13,6 @@ from rich.console import Console
 
 pytest.importorskip("anello._engine", reason="the compiled engine is not built")
 
-from anello.camera import chain as camera_chain
 from anello.camera.account.record import CameraRecord
 from anello.configuration.load import load
 from anello.errors import ConfigError
@@ -44,7 +43,7 @@ class PretendedEngine(SimpleNamespace):
 @pytest.fixture
 def engine(monkeypatch: pytest.MonkeyPatch) -> PretendedEngine:
     engine = PretendedEngine()
-    monkeypatch.setattr(camera_chain, "engine", lambda: engine)
+    monkeypatch.setattr("anello.engine.compiled_part", lambda package: engine)
     return engine
 
 

@@ -6,10 +6,15 @@ from abc import ABC, abstractmethod
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, ClassVar, Generic, TypeVar, cast
 
+from anello.configuration.base import FrontEndsConfig
 from anello.errors import ConfigError
 from anello.exchange.configuration.config import ExchangeConfig
+from anello.system.run_directory import of_node
+
+ChainConfig = TypeVar("ChainConfig", bound=FrontEndsConfig)
+T = TypeVar("T")
 
 
 @dataclass(frozen=True)
@@ -33,16 +38,32 @@ class FarmPlace:
         return range(mine[0], mine[-1] + 1) if mine else range(0)
 
 
-class Feed(ABC):
+class Feed(ABC, Generic[ChainConfig]):
     """The interface of a chain to a node of the exchange."""
 
+    file_key: ClassVar[str]  # of the file that the chain writes, if any
+
     def __init__(self, config: ExchangeConfig, place: FarmPlace) -> None:
-        """Raises ConfigError if the chain cannot be spread over this many readout units."""
+        """Raises ConfigError if the chain cannot stand before the exchange, or not with this many readout units."""
         self.config, self.place = config, place
+        self._chain = self._as_long_as_the_run(config)
         if place.n_readouts > self.n_boards:
             rule = f"must have a board for each of {place.n_readouts} readout units"
             remedy = "Start fewer nodes, or name fewer readout units in exchange.roles"
             raise ConfigError("input.config", rule, f"{self.n_boards} boards", remedy)
+        self._check()
+
+    @staticmethod
+    def _as_long_as_the_run(config: ExchangeConfig) -> ChainConfig:
+        """If its file does not say how long the chain runs, the exchange's duration decides, and its seed applies to
+        both."""
+        assert config.of_chain is not None
+        run = config.of_chain.run.model_copy(update={"duration_s": config.run.duration_s, "seed": config.run.seed})
+        return cast(ChainConfig, config.of_chain.model_copy(update={"run": run}))
+
+    @abstractmethod
+    def _check(self) -> None:
+        """Raises ConfigError where the chain's configuration cannot be used before the exchange."""
 
     @property
     @abstractmethod
@@ -59,9 +80,17 @@ class Feed(ABC):
     def duration_s(self) -> float:
         """How long front ends take to send that; 0: they do not end by themselves."""
 
-    @abstractmethod
     def chain_values(self, directory: Path) -> dict[str, Any]:
-        """What the engine takes as `chain`: the chain's keys, with the ports of this node's boards only."""
+        """What the engine takes as `chain`: the chain's keys, with the file of this node. Those of all boards are for
+        the detector to replace by those of this node's."""
+        values: dict[str, Any] = self._chain.flat()
+        if values[self.file_key]:
+            values[self.file_key] = str(directory / of_node(values[self.file_key], self.place.rank))
+        return values
+
+    def _of_own_boards(self, values: Sequence[T]) -> list[T]:
+        """Of a value that all boards share, or one for each."""
+        return list(values) if len(values) <= 1 else [values[board] for board in self.boards]
 
     @abstractmethod
     def source_settings(self, ports: Sequence[int]) -> list[str]:

@@ -73,7 +73,7 @@ def engine_node(values: dict[str, Any]) -> EngineNode:
 
 
 def engine_values(
-    config: ExchangeConfig, group: Group, directory: Path, before: Feed | None = None, entry: Entry | None = None
+    config: ExchangeConfig, group: Group, directory: Path, before: Feed[Any] | None = None, entry: Entry | None = None
 ) -> dict[str, Any]:  # fmt: skip
     """What the engine takes: keys, those of fabric and publish whole and the others without the name of their section,
     and the node's place in the farm."""

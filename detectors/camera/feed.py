@@ -6,29 +6,17 @@ from pathlib import Path
 from typing import Any
 
 from anello.errors import ConfigError
-from anello.exchange.configuration.config import ExchangeConfig
-from anello.exchange.feed import FarmPlace, Feed
-from anello.system.run_directory import of_node
+from anello.exchange.feed import Feed
 
 from .configuration.config import CameraConfig
 
 MAX_READOUTS = 8  # groups of a camera event, events/event.hpp
 
 
-class CameraFeed(Feed):
+class CameraFeed(Feed[CameraConfig]):
     """The boards of a camera, a group of them for each readout unit."""
 
-    def __init__(self, config: ExchangeConfig, place: FarmPlace) -> None:
-        assert isinstance(config.of_chain, CameraConfig)
-        self._chain = self._as_long_as_the_run(config.of_chain, config)
-        super().__init__(config, place)
-        self._check()
-
-    @staticmethod
-    def _as_long_as_the_run(chain: CameraConfig, config: ExchangeConfig) -> CameraConfig:
-        """If the file gives no number of events, the exchange's duration decides, and its seed applies to both."""
-        run = chain.run.model_copy(update={"duration_s": config.run.duration_s, "seed": config.run.seed})
-        return chain.model_copy(update={"run": run})
+    file_key = "camera_send.file"
 
     def _check(self) -> None:
         chain, n_readouts = self._chain, self.place.n_readouts
@@ -84,11 +72,7 @@ class CameraFeed(Feed):
         return self._n_events / self._chain.camera_source.rate_hz
 
     def chain_values(self, directory: Path) -> dict[str, Any]:
-        values: dict[str, Any] = self._chain.flat()
-        if self._chain.camera_send.file:
-            values["camera_send.file"] = str(directory / of_node(self._chain.camera_send.file, self.place.rank))
-        ports = self._chain.receive.ports
-        return values | {"receive.ports": ports if len(ports) == 1 else [ports[board] for board in self.boards]}
+        return super().chain_values(directory) | {"receive.ports": self._of_own_boards(self._chain.receive.ports)}
 
     def source_settings(self, ports: Sequence[int]) -> list[str]:
         """Front ends are told the ports of the whole camera; those of other nodes' boards are not used."""

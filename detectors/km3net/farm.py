@@ -8,13 +8,15 @@ from anello.account.ledger import Counters, Row
 from anello.account.verdict import Flaw
 from anello.exchange.account.detector_part import DetectorPart, ExchangeLosses
 
-from .account.ledger import COSTS_NOTHING, builder_rows, farm_rows, losses, node_flaws, readout_rows
+from .account.ledger import COSTS_NOTHING, builder_rows, farm_hits_rows, losses, node_flaws, readout_rows
 
 
 class Km3netPart(DetectorPart):
     """A part of the DOMs before the exchange, slices of all of them after it."""
 
     packs: ClassVar = {"slice_pack": "packed"}
+    packed = ("slice_pack", "slices_packed")
+    unpacked = ("slice_unpack", "parts_in")
     causes: ClassVar = {
         ("slice_pack", "slices_left"): "parts of slices left, no room by the end",
         ("slice_unpack", "slices_incomplete"): "slices incomplete",
@@ -30,8 +32,8 @@ class Km3netPart(DetectorPart):
             yield from builder_rows(counters)
 
     def rows_of_farm(self, nodes: Sequence[Counters], gone: ExchangeLosses) -> Iterator[Row]:
-        if not gone.nodes:
-            yield from farm_rows(nodes, mfps_lost=gone.mfps_by_cause)
+        for row in super().rows_of_farm(nodes, gone):
+            yield from (row, *farm_hits_rows(nodes))
 
     def losses(self, counters: Counters) -> dict[str, int]:
         if "slice_pack" not in counters:

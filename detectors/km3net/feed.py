@@ -6,28 +6,16 @@ from pathlib import Path
 from typing import Any
 
 from anello.errors import ConfigError
-from anello.exchange.configuration.config import ExchangeConfig
-from anello.exchange.feed import FarmPlace, Feed
-from anello.system.run_directory import of_node
+from anello.exchange.feed import Feed
 
 from .configuration.config import Km3netConfig
 from .configuration.sections import SLICES_PER_S
 
 
-class Km3netFeed(Feed):
+class Km3netFeed(Feed[Km3netConfig]):
     """The DOMs of a line, a run of neighbours for each readout unit."""
 
-    def __init__(self, config: ExchangeConfig, place: FarmPlace) -> None:
-        assert isinstance(config.of_chain, Km3netConfig)
-        self._chain = self._as_long_as_the_run(config.of_chain, config)
-        super().__init__(config, place)
-        self._check()
-
-    @staticmethod
-    def _as_long_as_the_run(chain: Km3netConfig, config: ExchangeConfig) -> Km3netConfig:
-        """If the file gives no number of slices, the exchange's duration decides, and its seed applies to both."""
-        run = chain.run.model_copy(update={"duration_s": config.run.duration_s, "seed": config.run.seed})
-        return chain.model_copy(update={"run": run})
+    file_key = "store.messages"
 
     def _check(self) -> None:
         if not self._chain.boards.first_slice:
@@ -55,13 +43,8 @@ class Km3netFeed(Feed):
         return self._n_slices / SLICES_PER_S
 
     def chain_values(self, directory: Path) -> dict[str, Any]:
-        values: dict[str, Any] = self._chain.flat()
-        if self._chain.store.messages:
-            values["store.messages"] = str(directory / of_node(self._chain.store.messages, self.place.rank))
-        sources = self._chain.receive.sources
-        if len(sources) > 1:
-            sources = [sources[dom] for dom in self.boards]
-        return values | {"receive.sources": sources, "run.n_slices": self._n_slices}
+        sources = self._of_own_boards(self._chain.receive.sources)
+        return super().chain_values(directory) | {"receive.sources": sources, "run.n_slices": self._n_slices}
 
     def source_settings(self, ports: Sequence[int]) -> list[str]:
         return [

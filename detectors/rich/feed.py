@@ -6,28 +6,16 @@ from pathlib import Path
 from typing import Any
 
 from anello.errors import ConfigError
-from anello.exchange.configuration.config import ExchangeConfig
-from anello.exchange.feed import FarmPlace, Feed
-from anello.system.run_directory import of_node
+from anello.exchange.feed import Feed
 
 from .analysis.simulation import TICK_NS
 from .configuration.config import RichConfig
 
 
-class RichFeed(Feed):
+class RichFeed(Feed[RichConfig]):
     """The boards of the RICH, spread over the readout units."""
 
-    def __init__(self, config: ExchangeConfig, place: FarmPlace) -> None:
-        assert isinstance(config.of_chain, RichConfig)
-        self._chain = self._as_long_as_the_run(config.of_chain, config)
-        super().__init__(config, place)
-        self._check()
-
-    @staticmethod
-    def _as_long_as_the_run(chain: RichConfig, config: ExchangeConfig) -> RichConfig:
-        """If the file gives no number of bursts, the exchange's duration decides, and its seed applies to both."""
-        run = chain.run.model_copy(update={"duration_s": config.run.duration_s, "seed": config.run.seed})
-        return chain.model_copy(update={"run": run})
+    file_key = "store.decisions"
 
     def _check(self) -> None:
         chain, gap_ms, timeout_ms = self._chain, self._chain.source.gap_ms, self.config.exchange.timeout_ms
@@ -63,18 +51,12 @@ class RichFeed(Feed):
         return self._chain.n_bursts * self.meps_per_burst
 
     def chain_values(self, directory: Path) -> dict[str, Any]:
-        values: dict[str, Any] = self._chain.flat()
-        if self._chain.store.decisions:
-            values["store.decisions"] = str(directory / of_node(self._chain.store.decisions, self.place.rank))
         address = self._chain.publish.address.replace("{node}", str(self.place.rank))
         ports = [self._chain.receive.ports[board] for board in self.boards]
-        sources = self._chain.receive.sources
-        if len(sources) > 1:
-            sources = [sources[board] for board in self.boards]
-        own = {"receive.ports": ports, "receive.sources": sources, "source.first_board": self.boards.start,
-               "publish.address": address}  # fmt: skip
-        farm = {"meps_per_burst": self.meps_per_burst}
-        return values | own | farm
+        return super().chain_values(directory) | {
+            "receive.ports": ports, "receive.sources": self._of_own_boards(self._chain.receive.sources),
+            "source.first_board": self.boards.start, "publish.address": address, "meps_per_burst": self.meps_per_burst,
+        }  # fmt: skip
 
     def source_settings(self, ports: Sequence[int]) -> list[str]:
         run, ports = self._chain.run, list(ports)

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import ClassVar
 
 from anello import registry
-from anello.account.ledger import Counters, Row
+from anello.account.ledger import Counters, Reader, Row
 from anello.account.verdict import Flaw
 
 
@@ -23,6 +23,8 @@ class DetectorPart:
     """One that adds nothing. Each part is asked for each node, and answers by its own blocks of counters."""
 
     packs: ClassVar[Mapping[str, str]] = {}  # block that counts the MFPs that it makes -> what it does to them
+    packed: ClassVar[tuple[str, str]] = ("", "")  # block and counter of the parts that readout units packed,
+    unpacked: ClassVar[tuple[str, str]] = ("", "")  # and of those that builders found in MEPs
     causes: ClassVar[Mapping[tuple[str, str], str]] = {}  # (block, counter) -> words: what a node loses
 
     def rows_of_node(self, counters: Counters) -> Iterator[Row]:
@@ -34,8 +36,13 @@ class DetectorPart:
         yield from ()
 
     def rows_of_farm(self, nodes: Sequence[Counters], gone: ExchangeLosses) -> Iterator[Row]:
-        """Over all nodes."""
-        yield from ()
+        """Over all nodes; none where some are gone, or MFPs were not built into a MEP: how many parts they held nobody
+        has counted, and they have rows of their own."""
+        ends = (self.packed, self.unpacked)
+        if gone.nodes or gone.mfps_by_cause or not all(any(block in node for node in nodes) for block, _ in ends):
+            return
+        packed, came = (sum(node.get(block, {}).get(name, 0) for node in nodes) for block, name in ends)
+        yield Reader({}).row("parts", "packed by all nodes", packed, [("in MEPs", came)])
 
     def losses(self, counters: Counters) -> dict[str, int]:
         """What else a node lost, by words; causes with none are left out."""

@@ -112,17 +112,6 @@ def _unpack_rows(node: Reader) -> Iterator[Row]:
     )  # fmt: skip
 
 
-def farm_rows(nodes: Sequence[Counters], *, mfps_lost: bool) -> Iterator[Row]:
-    """What all nodes together know, where all of them lived to the end. mfps_lost: some MFPs were not built into a
-    MEP; how many parts they held nobody has counted, and they have rows of their own."""
-    if mfps_lost or not any("pack" in node for node in nodes) or not any("unpack" in node for node in nodes):
-        return
-    reader = Reader({})
-    packed = sum(node["pack"]["parts_packed"] for node in nodes if "pack" in node)
-    built = sum(node["unpack"]["parts_in"] for node in nodes if "unpack" in node)
-    yield reader.row("parts", "packed by all nodes", packed, [("in MEPs", built)])
-
-
 class _Boards:
     """The rows of each board, and their sums."""
 

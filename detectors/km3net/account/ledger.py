@@ -231,20 +231,13 @@ def builder_rows(counters: Counters) -> Iterator[Row]:
     yield from _message_rows(node)
 
 
-def farm_rows(nodes: Sequence[Counters], *, mfps_lost: bool) -> Iterator[Row]:
-    """What all nodes together know, where all of them lived to the end and every MFP was built into a MEP."""
-    if (
-        mfps_lost
-        or not any("slice_pack" in node for node in nodes)
-        or not any("slice_unpack" in node for node in nodes)
-    ):
-        return
-    packed, came = ({name: sum(count_of(node, block, name) for node in nodes) for name in names}
-                    for block, names in (("slice_pack", ("slices_packed", "hits")),
-                                         ("slice_unpack", ("parts_in", "parts_joined", "hits"))))  # fmt: skip
-    yield Reader({}).row("parts", "packed by all nodes", packed["slices_packed"], [("in MEPs", came["parts_in"])])
-    if came["parts_joined"] == came["parts_in"]:
-        yield Reader({}).row("hits", "packed by all nodes", packed["hits"], [("in slices", came["hits"])])
+def farm_hits_rows(nodes: Sequence[Counters]) -> Iterator[Row]:
+    """Where every part that was packed was joined, too."""
+    joined, parts, hits = (sum(node.get("slice_unpack", {}).get(name, 0) for node in nodes)
+                           for name in ("parts_joined", "parts_in", "hits"))  # fmt: skip
+    if joined == parts:
+        packed = sum(node.get("slice_pack", {}).get("hits", 0) for node in nodes)
+        yield Reader({}).row("hits", "packed by all nodes", packed, [("in slices", hits)])
 
 
 NODE_FLAWS = {  # block, counter -> words

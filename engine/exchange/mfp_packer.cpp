@@ -9,8 +9,9 @@
 
 namespace anello::exchange {
 
-MfpPacker::MfpPacker(const MfpPackerConfig& config, std::size_t max_fragment_bytes, MfpRing& ring, const Clock& clock)
-    : config_(config), ring_(ring), clock_(clock) {
+MfpPacker::MfpPacker(const MfpPackerConfig& config, std::size_t max_fragment_bytes, MfpRing& ring, const Clock& clock,
+                     const Counters<PackCounter>& counters)
+    : config_(config), ring_(ring), clock_(clock), counters_(counters) {
     const std::size_t needed = config.max_mfp_bytes(max_fragment_bytes);
     if (config.packing < 1 || config.packing > 0xffff || ring.buffer_bytes() < needed)
         throw ConfigError("exchange.packing", "must be 1 to 65535, and leave a multi-fragment packet within its buffer",
@@ -22,25 +23,26 @@ MfpPacker::MfpPacker(const MfpPackerConfig& config, std::size_t max_fragment_byt
 bool MfpPacker::try_begin() noexcept {
     if (first_mep_ != MfpRing::never) return true;
     first_mep_ = ring_.first_mep();
-    if (first_mep_ == MfpRing::never) return false;
+    if (first_mep_ == MfpRing::never) return discarding_.load(std::memory_order_relaxed);
     next_event_ = first_mep_ * config_.packing;
     ring_.pass(first_mep_);
     return true;
 }
 
-MfpPacker::Place MfpPacker::try_open(std::uint64_t event) noexcept {
-    if (!try_begin()) return Place::no_room;
-    if (event - next_event_ > std::numeric_limits<std::uint64_t>::max() / 2) return Place::before_start;
+PackCounter MfpPacker::open(std::uint64_t event) noexcept {
+    if (!try_begin()) return PackCounter::waits_for_room;
+    if (discarding_.load(std::memory_order_relaxed)) return PackCounter::parts_left;
+    if (event - next_event_ > std::numeric_limits<std::uint64_t>::max() / 2) return PackCounter::parts_before_start;
     const std::uint64_t mep = event / config_.packing;
     if (passed_end_ || mep >= ring_.end_mep()) {
         next_event_ = event + 1;
-        return Place::after_end;
+        return PackCounter::parts_after_end;
     }
     if (writer_ && mep != mep_) close();
-    if (!writer_ && !try_take_buffer(mep)) return Place::no_room;
+    if (!writer_ && !try_take_buffer(mep)) return PackCounter::waits_for_room;
     for (; n_written_ < event % config_.packing; ++n_written_) writer_->add(0);
     next_event_ = event + 1;
-    return Place::ready;
+    return PackCounter::parts_packed;
 }
 
 bool MfpPacker::try_take_buffer(std::uint64_t mep) noexcept {
@@ -56,18 +58,13 @@ bool MfpPacker::try_take_buffer(std::uint64_t mep) noexcept {
     return true;
 }
 
-std::span<std::byte> MfpPacker::add(std::uint32_t n_bytes) noexcept {
-    ++n_written_;
-    return writer_->add(n_bytes);
-}
-
 void MfpPacker::close() noexcept {
     if (!writer_) return;
     for (; n_written_ < config_.packing; ++n_written_) writer_->add(0);
     const std::size_t length_bytes = writer_->finish(clock_.wall_ns());
     writer_.reset();
-    ++n_mfps_;
-    n_bytes_ += length_bytes;
+    counters_.add(PackCounter::mfps);
+    counters_.add(PackCounter::bytes, length_bytes);
     ring_.give({.mep = mep_, .buffer = buffer_, .length_bytes = static_cast<std::uint32_t>(length_bytes)});
 }
 

@@ -3,6 +3,8 @@
 
 #include <atomic>
 #include <cstdint>
+#include <optional>
+#include <span>
 
 #include "camera/events/builder/builder.hpp"
 #include "camera/farm/farm_counters.hpp"
@@ -17,36 +19,35 @@ std::size_t camera_group_bytes(const CameraShape& shape, std::uint32_t n_boards)
 /// The events of one group of boards, as MFPs: event number e of the camera is event e of the exchange, a
 /// fragment is a camera group (docs/reference/camera-group.md), empty where the group gave nothing. A farm carries one
 /// run of the camera. The builder's consumer thread calls all members but those marked.
-class CameraPacker final : public exchange::MfpSource {
+class CameraPacker {
   public:
     /// Builder, ring, clock and page must outlive it. Counters are added as "pack". Throws ConfigError.
     CameraPacker(const exchange::MfpPackerConfig& config, CameraBuilder& builder, exchange::MfpRing& ring,
                  const Clock& clock, CounterPage& page);
 
     /// Hot path: no allocation, no lock, no log, no throw.
-    std::size_t do_work() noexcept override;
-    Nanoseconds next_due_ns() const noexcept override;  ///< Never: events come when they come.
+    std::size_t do_work() noexcept;
 
     /// Any thread: MFPs are no longer taken; later fragments are counted as left.
-    void discard() noexcept { discarding_.store(true, std::memory_order_relaxed); }
+    void discard() noexcept { packer_.discard(); }
     /// Any thread: the run of the camera is over, and all of it has been given to the ring.
     bool has_ended() const noexcept { return ended_.load(std::memory_order_acquire); }  // pairs with do_work()
     const Counters<CameraPackCounter>& counters() const noexcept { return counters_; }
 
   private:
-    bool try_take(const CameraPart& part) noexcept;
+    bool try_pass_on(const CameraPart& part) noexcept;
+    bool try_pack(const CameraPart& part) noexcept;
+    void end_run() noexcept;
     std::uint64_t event_of(const CameraPart& part) const noexcept;
-    void drop(const CameraPart& part, CameraPackCounter cause) noexcept;
-    void add(const CameraPart& part) noexcept;
+    void write(std::span<std::byte> group, const CameraPart& part) const noexcept;
 
     CameraBuilder& builder_;
     Counters<CameraPackCounter> counters_;
     exchange::MfpPacker packer_;
     CameraPart part_;        ///< taken from the builder,
     bool has_part_ = false;  ///< and still to be packed
-    bool has_run_ = false;
-    std::uint32_t camera_run_id_ = 0;
-    std::atomic<bool> ended_{false}, discarding_{false};
+    std::optional<std::uint32_t> camera_run_id_;
+    std::atomic<bool> ended_{false};
 };
 
 }  // namespace anello::camera

@@ -15,7 +15,8 @@ CameraUnpacker::CameraUnpacker(const CameraUnpackerConfig& config, CounterPage& 
       boards_per_group_(boards_of_group(config.shape.n_boards, std::max(1U, config.n_readouts), 0).count),
       counters_(page.add_block<CameraUnpackCounter>("unpack")),
       meps_(config.n_slots),
-      done_(config.n_slots) {
+      done_(config.n_slots),
+      reader_(config.n_readouts, exchange::base_of<exchange::UnpackCounter>(counters_)) {
     if (config.n_readouts == 0 || config.n_readouts > max_camera_groups ||
         boards_of_group(config.shape.n_boards, config.n_readouts, config.n_readouts - 1).count == 0)
         throw ConfigError("exchange.roles",
@@ -23,16 +24,14 @@ CameraUnpacker::CameraUnpacker(const CameraUnpackerConfig& config, CounterPage& 
                               " readout units where they read out a camera, and boards for each",
                           std::to_string(config.n_readouts), "Leave ru out of the roles of some nodes.");
     for (std::uint32_t i = 0; i < config.n_readouts; ++i)
-        readouts_[i].boards = boards_of_group(config.shape.n_boards, config.n_readouts, i);
+        boards_of_[i] = boards_of_group(config.shape.n_boards, config.n_readouts, i);
 }
 
 // Hot path from here on: no allocation, no lock, no log, no throw.
 bool CameraUnpacker::try_take(CameraEventView& view) noexcept {
     while (has_mep_ || try_open()) {
-        while (next_place_ < mep_.n_events) {
-            ++next_place_;
+        while (!reader_.is_at_end())
             if (join(view)) return true;
-        }
         if (n_lent_ > 0) return false;  // its events are still looked at
         close_if_done();
     }
@@ -46,41 +45,29 @@ void CameraUnpacker::release(const CameraEventView&) noexcept {
 }
 
 bool CameraUnpacker::try_open() noexcept {
-    if (!meps_.try_take(mep_)) return false;
-    counters_.add(CameraUnpackCounter::meps);
-    counters_.add(CameraUnpackCounter::places, mep_.n_events);
+    exchange::MepView mep;
+    if (!meps_.try_take(mep)) return false;
+    reader_.open(mep);
     has_mep_ = true;
-    next_place_ = 0;
-    for (std::uint32_t i = 0; i < config_.n_readouts; ++i) {
-        Readout& readout = readouts_[i];
-        readout.fragments.reset();
-        // The builder has checked header and tables; this makes the view of them.
-        if (!mep_.mfps[i].empty() && wire::mfp::parse(mep_.mfps[i], readout.packet) == wire::Verdict::ok)
-            readout.fragments.emplace(readout.packet);
-    }
     return true;
 }
 
 void CameraUnpacker::close_if_done() noexcept {
-    if (next_place_ < mep_.n_events || n_lent_ > 0) return;
+    if (!reader_.is_at_end() || n_lent_ > 0) return;
     has_mep_ = false;
-    done_.try_give(mep_.slot);  // has room for all slots
+    done_.try_give(reader_.mep().slot);  // has room for all slots
 }
 
 /// False where nothing of the next event is there.
 bool CameraUnpacker::join(CameraEventView& view) noexcept {
     view = {};
-    view.event_number = static_cast<std::uint32_t>(mep_.first_event + next_place_ - 1);
+    view.event_number = static_cast<std::uint32_t>(reader_.next_event());
     view.shape = config_.shape;
     view.boards_per_group = boards_per_group_;
     tag_votes_ = 0;
-    for (std::uint32_t i = 0; i < config_.n_readouts; ++i) {
-        std::span<const std::byte> fragment;
-        if (readouts_[i].fragments && readouts_[i].fragments->next(fragment) && !fragment.empty())
-            add(i, fragment, view);
-    }
+    reader_.read([&](std::uint32_t readout, std::span<const std::byte> part) { return add(readout, part, view); });
     if (view.n_present == 0) {
-        counters_.add(CameraUnpackCounter::places_empty);
+        reader_.count_empty_place();
         return false;
     }
     ++n_lent_;
@@ -90,14 +77,12 @@ bool CameraUnpacker::join(CameraEventView& view) noexcept {
     return true;
 }
 
-void CameraUnpacker::add(std::uint32_t readout, std::span<const std::byte> fragment, CameraEventView& view) noexcept {
-    counters_.add(CameraUnpackCounter::parts_in);
+exchange::UnpackCounter CameraUnpacker::add(std::uint32_t readout, std::span<const std::byte> part,
+                                            CameraEventView& view) noexcept {
     wire::camera_group::GroupView group;
-    if (wire::camera_group::parse(fragment, group) != wire::Verdict::ok)
-        return counters_.add(CameraUnpackCounter::parts_malformed);
+    if (wire::camera_group::parse(part, group) != wire::Verdict::ok) return exchange::UnpackCounter::parts_malformed;
     const wire::camera_group::Header& header = group.header;
-    if (!is_of(header, readouts_[readout].boards, view)) return counters_.add(CameraUnpackCounter::parts_of_other);
-    counters_.add(CameraUnpackCounter::parts_joined);
+    if (!is_of(header, boards_of_[readout], view)) return exchange::UnpackCounter::parts_of_other;
     const bool is_first = view.closed_ns == 0;
     if (is_first) {
         view.run_id = header.run_id;
@@ -106,8 +91,9 @@ void CameraUnpacker::add(std::uint32_t readout, std::span<const std::byte> fragm
     view.base[readout] = group.slots();
     const Nanoseconds first_ns = std::max(header.first_ns, Nanoseconds{0});  // any: durations must not overflow
     view.first_ns = is_first ? first_ns : std::min(view.first_ns, first_ns);
-    view.closed_ns = std::max(view.closed_ns, mep_.built_ns);
+    view.closed_ns = std::max(view.closed_ns, reader_.mep().built_ns);
     add_boards(group, view);
+    return exchange::UnpackCounter::parts_joined;
 }
 
 bool CameraUnpacker::is_of(const wire::camera_group::Header& group, const BoardRange& boards,

@@ -2,18 +2,15 @@
 #pragma once
 
 #include <array>
-#include <atomic>
 #include <cstdint>
-#include <optional>
 
 #include "camera/events/builder/builder_config.hpp"
 #include "camera/events/events.hpp"
 #include "camera/farm/farm_counters.hpp"
 #include "camera/wire/camera_group.hpp"
 #include "core/counters/counters.hpp"
-#include "exchange/mep_sink.hpp"
+#include "exchange/mep_reader.hpp"
 #include "memory/spsc_ring.hpp"
-#include "wire/mfp.hpp"
 
 namespace anello::camera {
 
@@ -41,17 +38,10 @@ class CameraUnpacker final : public CameraEvents {
     const Counters<CameraUnpackCounter>& counters() const noexcept { return counters_; }
 
   private:
-    /// A readout unit's fragments of the packet that is open.
-    struct Readout {
-        BoardRange boards;
-        wire::mfp::PacketView packet;
-        std::optional<wire::mfp::FragmentReader> fragments;  ///< none: it gave nothing
-    };
-
     bool try_open() noexcept;
     void close_if_done() noexcept;
     bool join(CameraEventView& view) noexcept;
-    void add(std::uint32_t readout, std::span<const std::byte> fragment, CameraEventView& view) noexcept;
+    exchange::UnpackCounter add(std::uint32_t readout, std::span<const std::byte> part, CameraEventView& view) noexcept;
     bool is_of(const wire::camera_group::Header& group, const BoardRange& boards,
                const CameraEventView& view) const noexcept;
     void add_boards(const wire::camera_group::GroupView& group, CameraEventView& view) noexcept;
@@ -61,10 +51,10 @@ class CameraUnpacker final : public CameraEvents {
     Counters<CameraUnpackCounter> counters_;
     memory::SpscRing<exchange::MepView> meps_;
     memory::SpscRing<std::uint32_t> done_;
-    std::array<Readout, max_camera_groups> readouts_;
-    exchange::MepView mep_;  ///< the open one, when has_mep_
+    std::array<BoardRange, max_camera_groups> boards_of_;  ///< by readout unit
+    exchange::MepReader reader_;                           ///< of the packet that is open, when has_mep_
     bool has_mep_ = false;
-    std::uint32_t next_place_ = 0, n_lent_ = 0;
+    std::uint32_t n_lent_ = 0;
     std::int32_t tag_votes_ = 0;  ///< of the event that is being joined
 };
 

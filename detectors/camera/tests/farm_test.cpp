@@ -16,6 +16,8 @@ namespace anello::camera::farm_test {
 namespace {
 
 using Bytes = std::vector<std::byte>;
+using exchange::PackCounter;
+using exchange::UnpackCounter;
 
 constexpr std::uint32_t n_boards = 5, packing = 4, payload_bytes = 100;
 constexpr CameraShape shape{.n_boards = n_boards, .max_payload_bytes = 128};
@@ -77,7 +79,9 @@ struct Readout {
         for (exchange::FullMfp mfp; ring.try_take(mfp);) taken.push_back(mfp);
         return taken;
     }
-    std::uint64_t count(CameraPackCounter counter) const { return packer.counters()[counter]; }
+    std::uint64_t count(PackCounter counter) const {
+        return exchange::base_of<PackCounter>(packer.counters())[counter];
+    }
 
     CameraBuilder builder;
     exchange::MfpPackerConfig config;
@@ -119,6 +123,9 @@ struct Farm {
         return true;
     }
     std::uint64_t count(CameraUnpackCounter counter) const { return unpacker.counters()[counter]; }
+    std::uint64_t count(UnpackCounter counter) const {
+        return exchange::base_of<UnpackCounter>(unpacker.counters())[counter];
+    }
 
     ManualClock clock{1'000'000'000};
     std::vector<std::unique_ptr<CounterPage>> pages = make_pages();
@@ -158,7 +165,7 @@ TEST(CameraFarm, EventsOfTwoGroupsAreWholeAgainAndLieWhereTheyCame) {
     }
     EXPECT_FALSE(farm.take(view));
     EXPECT_TRUE(farm.unpacker.is_empty());
-    EXPECT_EQ(farm.count(CameraUnpackCounter::places_empty), 1U);
+    EXPECT_EQ(farm.count(UnpackCounter::places_empty), 1U);
     EXPECT_EQ(farm.count(CameraUnpackCounter::events_complete), 2 * packing - 1);
     for (std::uint32_t slot = 9, mep = 0; mep < 2; ++mep) {
         EXPECT_TRUE(farm.unpacker.try_give_back(slot));
@@ -199,7 +206,8 @@ TEST(CameraFarm, WhatIsNotWhatItSaysIsLeftOut) {
     const std::size_t begin = wire::mfp::tables_end(packing, wire::mfp::long_fragments);
     farm.held.reserve(bytes.size());
     for (std::size_t at = begin; at < bytes.size(); at += 3) {
-        const std::uint64_t n_wrong = farm.count(parts_malformed) + farm.count(parts_of_other);
+        const std::uint64_t n_wrong =
+            farm.count(UnpackCounter::parts_malformed) + farm.count(UnpackCounter::parts_of_other);
         const std::uint64_t n_fragments = farm.count(fragments) + farm.count(fragments_malformed);
         const std::byte bit = std::byte{1} << (at % 8);
         bytes[at] ^= bit;
@@ -211,12 +219,14 @@ TEST(CameraFarm, WhatIsNotWhatItSaysIsLeftOut) {
         bytes[at] ^= bit;
         std::uint32_t slot = 0;
         ASSERT_TRUE(farm.unpacker.try_give_back(slot));
-        const std::uint64_t n_now = farm.count(parts_malformed) + farm.count(parts_of_other) - n_wrong;
+        const std::uint64_t n_now =
+            farm.count(UnpackCounter::parts_malformed) + farm.count(UnpackCounter::parts_of_other) - n_wrong;
         EXPECT_LE(n_now, 1U);  // of four
         EXPECT_EQ(farm.count(fragments) + farm.count(fragments_malformed) - n_fragments, 3 * (packing - n_now));
-        EXPECT_EQ(farm.count(parts_in),
-                  farm.count(parts_joined) + farm.count(parts_malformed) + farm.count(parts_of_other));
-        EXPECT_EQ(farm.count(places), farm.count(events_out) + farm.count(places_empty));
+        EXPECT_EQ(farm.count(UnpackCounter::parts_in), farm.count(UnpackCounter::parts_joined) +
+                                                           farm.count(UnpackCounter::parts_malformed) +
+                                                           farm.count(UnpackCounter::parts_of_other));
+        EXPECT_EQ(farm.count(UnpackCounter::places), farm.count(events_out) + farm.count(UnpackCounter::places_empty));
     }
     EXPECT_GT(farm.count(fragments_malformed), 0U);
 }
@@ -246,18 +256,18 @@ TEST(CameraFarm, WithoutRoomPartsWaitAndAreCountedWhereTheyAreLeft) {
     CounterPage page;
     Readout readout(0, clock, page, 2);
     for (std::uint32_t event = 0; event < 3 * packing; ++event) readout.place_event(event);
-    EXPECT_EQ(readout.count(CameraPackCounter::parts_packed), 2 * packing);
-    EXPECT_GT(readout.count(CameraPackCounter::waits_for_room), 0U);
+    EXPECT_EQ(readout.count(PackCounter::parts_packed), 2 * packing);
+    EXPECT_GT(readout.count(PackCounter::waits_for_room), 0U);
     for (const exchange::FullMfp& mfp : readout.take_all()) readout.ring.give_back(mfp.buffer);
     for (int i = 0; i < 3; ++i) readout.packer.do_work();
-    EXPECT_EQ(readout.count(CameraPackCounter::parts_packed), 3 * packing);
+    EXPECT_EQ(readout.count(PackCounter::parts_packed), 3 * packing);
     readout.ring.end_at(3);
     readout.place_event(3 * packing);
-    EXPECT_EQ(readout.count(CameraPackCounter::parts_after_end), 1U);
+    EXPECT_EQ(readout.count(PackCounter::parts_after_end), 1U);
     readout.packer.discard();
     readout.place_event(3 * packing + 1);
-    EXPECT_EQ(readout.count(CameraPackCounter::parts_left), 1U);
-    EXPECT_EQ(readout.count(CameraPackCounter::parts_in), 3 * packing + 2);
+    EXPECT_EQ(readout.count(PackCounter::parts_left), 1U);
+    EXPECT_EQ(readout.count(PackCounter::parts_in), 3 * packing + 2);
 }
 
 /// A node that comes again begins later; the camera's numbers wrap, the exchange's do not.
@@ -277,7 +287,7 @@ TEST(CameraFarm, ANodeThatBeginsLaterFindsItsPlaceAlsoBehindTheWrap) {
             readout.builder.place({.bytes = datagram});
         }
     packer.do_work();
-    EXPECT_EQ(packer.counters()[CameraPackCounter::parts_before_start], 2U);
+    EXPECT_EQ(exchange::base_of<PackCounter>(packer.counters())[PackCounter::parts_before_start], 2U);
     exchange::FullMfp mfp;
     ASSERT_TRUE(ring.try_take(mfp));
     EXPECT_EQ(mfp.mep, mep);

@@ -25,7 +25,7 @@ SliceBuilderConfig build_config(const FarmConfig& config, const DomRange& doms) 
 }
 
 SlicePackerConfig packer_config(const FarmConfig& config, const exchange::ExchangeConfig& farm) {
-    return {.mfp = {.source_id = farm.farm.readout_of[farm.self], .run_id = farm.run_id, .packing = farm.packing},
+    return {.mfp = exchange::MfpPackerConfig::of(farm),
             .detector = config.node.line.detector_id,
             .first_slice = config.first_slice,
             .n_slices = config.node.n_slices,

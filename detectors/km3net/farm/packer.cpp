@@ -9,26 +9,21 @@ SlicePacker::SlicePacker(const SlicePackerConfig& config, std::span<const Dom> d
       doms_(doms),
       slices_(slices),
       counters_(page.add_block<SlicePackCounter>("slice_pack")),
-      packer_(config.mfp, max_part_bytes(doms.size(), slices.config().max_hits), ring, clock),
+      packer_(config.mfp, max_part_bytes(doms.size(), slices.config().max_hits), ring, clock,
+              exchange::base_of<exchange::PackCounter>(counters_)),
       clock_(clock),
       quiet_since_ns_(clock.monotonic_ns()) {}
 
 // Hot path from here on: no allocation, no lock, no log, no throw.
 std::size_t SlicePacker::do_work() noexcept {
+    if (!packer_.try_begin()) return 0;
     std::size_t n_done = 0;
-    while (has_slice_ || (has_slice_ = slices_.try_take(buffer_))) {
-        if (discarding_.load(std::memory_order_relaxed)) {
-            end(SlicePackCounter::slices_left);
-        } else if (!try_pack(slices_.slice(buffer_))) {
-            counters_.add(SlicePackCounter::waits_for_room);
-            break;
-        }
-        ++n_done;
+    for (;; ++n_done) {
+        has_slice_ = has_slice_ || slices_.try_take(buffer_);
+        if (!has_slice_ || !try_pack(slices_.slice(buffer_))) break;
+        has_slice_ = false;
     }
-    packer_.try_begin();
     packer_.try_pass_end(is_over(n_done));
-    counters_.set(SlicePackCounter::mfps, packer_.n_mfps());
-    counters_.set(SlicePackCounter::bytes, packer_.n_bytes());
     return n_done;
 }
 
@@ -36,7 +31,7 @@ std::size_t SlicePacker::do_work() noexcept {
 /// as long as builders would wait. Those that have not begun are waited for.
 bool SlicePacker::is_over(std::size_t n_done) noexcept {
     const Nanoseconds now_ns = clock_.monotonic_ns();
-    const bool has_begun = counters_[SlicePackCounter::slices_in] > 0;
+    const bool has_begun = n_taken() > 0;
     if (n_done > 0 || has_slice_ || !has_begun || !packer_.knows_end()) quiet_since_ns_ = now_ns;
     const bool is_last = config_.n_slices > 0 && packer_.next_event() >= config_.n_slices;
     return is_last || now_ns - quiet_since_ns_ > config_.patience_ns;
@@ -44,34 +39,17 @@ bool SlicePacker::is_over(std::size_t n_done) noexcept {
 
 /// False: no room; the same slice will be offered again.
 bool SlicePacker::try_pack(const Slice& slice) noexcept {
-    using Place = exchange::MfpPacker::Place;
-    const bool is_early = slice.number < config_.first_slice;
-    const Place place = is_early ? Place::before_start : packer_.try_open(slice.number - config_.first_slice);
-    if (place == Place::no_room) return false;
-    if (place == Place::ready) add(slice);
-    end(place == Place::ready          ? SlicePackCounter::slices_packed
-        : place == Place::before_start ? SlicePackCounter::slices_before_start
-                                       : SlicePackCounter::slices_after_end);
-    return true;
-}
-
-void SlicePacker::add(const Slice& slice) noexcept {
-    const std::span<std::byte> to = packer_.add(static_cast<std::uint32_t>(part_bytes(slice)));
-    write_part(
-        to, {config_.detector, slice.run, static_cast<std::uint32_t>(slice.number - config_.first_slice), slice.number},
-        doms_, slices_, buffer_);
-    packer_.end_fragment();
-}
-
-void SlicePacker::end(SlicePackCounter outcome) noexcept {
-    for (const Frame& frame : slices_.slice(buffer_).frames)
-        counters_.add(
-            outcome == SlicePackCounter::slices_packed ? SlicePackCounter::hits : SlicePackCounter::hits_dropped,
-            frame.n_hits);
+    const std::uint64_t event = slice.number - config_.first_slice;  // before the first: below 0, an event passed
+    const exchange::PackCounter outcome = packer_.pack(event, part_bytes(slice), [&](std::span<std::byte> to) {
+        write_part(to, {config_.detector, slice.run, static_cast<std::uint32_t>(event), slice.number}, doms_, slices_,
+                   buffer_);
+    });
+    if (outcome == exchange::PackCounter::waits_for_room) return false;
+    const bool is_packed = outcome == exchange::PackCounter::parts_packed;
+    for (const Frame& frame : slice.frames)
+        counters_.add(is_packed ? SlicePackCounter::hits : SlicePackCounter::hits_dropped, frame.n_hits);
     slices_.buffers().give_back(buffer_);
-    has_slice_ = false;
-    counters_.add(outcome);
-    counters_.add(SlicePackCounter::slices_in);
+    return true;
 }
 
 }  // namespace anello::km3net

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include <atomic>
 #include <cstdint>
 #include <span>
 
@@ -31,15 +30,16 @@ class SlicePacker {
     std::size_t do_work() noexcept;
 
     /// Any thread: MFPs are no longer taken; later slices are counted as left.
-    void discard() noexcept { discarding_.store(true, std::memory_order_relaxed); }
+    void discard() noexcept { packer_.discard(); }
     /// Any thread: nothing waits to be packed.
-    bool is_drained() const noexcept { return counters_[SlicePackCounter::slices_in] == slices_.n_passed_on(); }
+    bool is_drained() const noexcept { return n_taken() == slices_.n_passed_on(); }
     const Counters<SlicePackCounter>& counters() const noexcept { return counters_; }
 
   private:
+    std::uint64_t n_taken() const noexcept {
+        return exchange::base_of<exchange::PackCounter>(counters_)[exchange::PackCounter::parts_in];
+    }
     bool try_pack(const Slice& slice) noexcept;
-    void add(const Slice& slice) noexcept;
-    void end(SlicePackCounter outcome) noexcept;
     bool is_over(std::size_t n_done) noexcept;
 
     const SlicePackerConfig config_;
@@ -51,7 +51,6 @@ class SlicePacker {
     Nanoseconds quiet_since_ns_;  ///< monotonic; not before the run's end is known
     std::uint32_t buffer_ = 0;    ///< of the slice that is taken,
     bool has_slice_ = false;      ///< and still to be packed
-    std::atomic<bool> discarding_{false};
 };
 
 }  // namespace anello::km3net

@@ -11,6 +11,8 @@
 namespace anello::km3net {
 namespace {
 
+using exchange::UnpackCounter;
+
 /// As the trigger would have it from the boards: hits are in the order in which they were sent.
 Frame frame_of(const wire::daq::Frame& from, std::uint32_t run, bool has_trailers) noexcept {
     Frame frame{};
@@ -47,8 +49,7 @@ SliceUnpacker::SliceUnpacker(const SliceUnpackerConfig& config, std::span<const 
       index_(doms),
       n_doms_(static_cast<std::uint32_t>(doms.size())),
       counters_(page.add_block<SliceUnpackCounter>("slice_unpack")),
-      packets_(config.n_readouts),
-      fragments_(config.n_readouts),
+      reader_(config.n_readouts, exchange::base_of<UnpackCounter>(counters_)),
       dom_seen_in_(doms.size()) {
     if (config.n_readouts == 0 || config.n_readouts > doms.size())
         throw ConfigError("exchange.roles", "must have a readout unit, and a DOM for each of them",
@@ -56,43 +57,14 @@ SliceUnpacker::SliceUnpacker(const SliceUnpackerConfig& config, std::span<const 
 }
 
 // Hot path from here on: no allocation, no lock, no log, no throw.
-bool SliceUnpacker::try_take(const exchange::MepView& mep) noexcept {
-    if (holds_slot_) return false;
-    mep_ = mep;
-    holds_slot_ = true;
-    open();
-    try_complete();
-    return true;
-}
-
-bool SliceUnpacker::try_give_back(std::uint32_t& slot) noexcept {
-    if (!holds_slot_ || !try_complete()) return false;
-    slot = mep_.slot;
-    holds_slot_ = false;
-    return true;
-}
-
-void SliceUnpacker::open() noexcept {
-    counters_.add(SliceUnpackCounter::meps);
-    counters_.add(SliceUnpackCounter::places, mep_.n_events);
-    next_place_ = 0;
-    for (std::uint32_t i = 0; i < config_.n_readouts; ++i) {
-        fragments_[i].reset();
-        // The builder has checked header and tables; this makes the view of them.
-        if (!mep_.mfps[i].empty() && wire::mfp::parse(mep_.mfps[i], packets_[i]) == wire::Verdict::ok)
-            fragments_[i].emplace(packets_[i]);
-    }
-}
-
 bool SliceUnpacker::try_complete() noexcept {
-    if (!holds_slot_) return true;
-    for (; next_place_ < mep_.n_events; ++next_place_) {
+    while (!reader_.is_at_end()) {
         if (!has_buffer_ && !(has_buffer_ = slices_.buffers().try_take_free(buffer_))) {
             counters_.add(SliceUnpackCounter::waits_for_room);
             return false;
         }
-        if (!join(config_.first_slice + mep_.first_event + next_place_)) {
-            counters_.add(SliceUnpackCounter::places_empty);
+        if (!join(config_.first_slice + reader_.next_event())) {
+            reader_.count_empty_place();
             continue;  // the next one has its buffer
         }
         count(slices_.slice(buffer_));
@@ -106,28 +78,24 @@ bool SliceUnpacker::try_complete() noexcept {
 bool SliceUnpacker::join(std::uint64_t number) noexcept {
     Slice& slice = slices_.slice(buffer_);
     bool has_any = false;
-    for (std::uint32_t i = 0; i < config_.n_readouts; ++i) {
-        std::span<const std::byte> fragment;
-        if (!fragments_[i] || !fragments_[i]->next(fragment) || fragment.empty()) continue;
+    return reader_.read([&](std::uint32_t readout, std::span<const std::byte> fragment) {
         SlicePart part;
-        const SliceUnpackCounter outcome = judge(fragment, i, number, part);
-        counters_.add(SliceUnpackCounter::parts_in);
-        counters_.add(outcome);
-        if (outcome != SliceUnpackCounter::parts_joined) continue;
-        if (!std::exchange(has_any, true)) begin(slice, number);
+        const UnpackCounter outcome = judge(fragment, readout, number, part);
+        if (outcome != UnpackCounter::parts_joined) return outcome;
+        if (!std::exchange(has_any, true)) clear(slice, number);
         add(part, slice);
-    }
-    return has_any;
+        return outcome;
+    });
 }
 
-SliceUnpackCounter SliceUnpacker::judge(std::span<const std::byte> fragment, std::uint32_t readout,
-                                        std::uint64_t number, SlicePart& part) noexcept {
-    if (parse_part(fragment, part) != wire::Verdict::ok) return SliceUnpackCounter::parts_malformed;
+UnpackCounter SliceUnpacker::judge(std::span<const std::byte> fragment, std::uint32_t readout, std::uint64_t number,
+                                   SlicePart& part) noexcept {
+    if (parse_part(fragment, part) != wire::Verdict::ok) return UnpackCounter::parts_malformed;
     const wire::daq::Origin& origin = part.message.header.origin;
     const bool is_its = number_of(origin) == number && origin.ticks % ticks_per_slice == 0 &&
                         origin.run == config_.run &&
                         are_doms_right(part.message, doms_of(readout, config_.n_readouts, n_doms_));
-    return is_its ? SliceUnpackCounter::parts_joined : SliceUnpackCounter::parts_of_other;
+    return is_its ? UnpackCounter::parts_joined : UnpackCounter::parts_of_other;
 }
 
 /// Of this readout unit, and each once.
@@ -149,7 +117,7 @@ bool SliceUnpacker::is_frame_right(const wire::daq::Frame& frame) const noexcept
            frame.hits.size() <= std::size_t{slices_.config().max_hits} * clb::hit_bytes;
 }
 
-void SliceUnpacker::begin(Slice& slice, std::uint64_t number) const noexcept {
+void SliceUnpacker::clear(Slice& slice, std::uint64_t number) const noexcept {
     slice.number = number;
     slice.run = config_.run;
     slice.opened_wall_ns = std::numeric_limits<Nanoseconds>::max();

@@ -2,14 +2,13 @@
 #pragma once
 
 #include <cstdint>
-#include <optional>
 #include <vector>
 
 #include "core/counters/counters.hpp"
-#include "exchange/mep_sink.hpp"
+#include "exchange/copying_sink.hpp"
+#include "exchange/mep_reader.hpp"
 #include "km3net/farm/farm_counters.hpp"
 #include "km3net/farm/slice_part.hpp"
-#include "wire/mfp.hpp"
 
 namespace anello::km3net {
 
@@ -28,32 +27,26 @@ struct SliceUnpackerConfig {
 
 /// Slices of all DOMs from the multi-event packets of one builder. A part is copied after all that it says was checked,
 /// or not used: not of its readout unit's DOMs, of another slice or run, or wrong in itself.
-class SliceUnpacker {
+class SliceUnpacker final : public exchange::CopyingSink {
   public:
     /// DOMs, slices and clock must outlive it. Counters: "slice_unpack". Throws ConfigError.
     SliceUnpacker(const SliceUnpackerConfig& config, std::span<const Dom> doms, SliceStore& slices, const Clock& clock,
                   CounterPage& page);
 
-    // The builder's thread; once it has ended, who asks whether all is drained.
     // Hot path: no allocation, no lock, no log, no throw.
-    bool try_take(const exchange::MepView& mep) noexcept;
-    bool try_give_back(std::uint32_t& slot) noexcept;
-    /// Unpacks what there is room for; true: all of the packet that was taken last.
-    bool try_complete() noexcept;
+    void begin(const exchange::MepView& mep) noexcept override { reader_.open(mep); }
+    bool try_complete() noexcept override;
 
     const Counters<SliceUnpackCounter>& counters() const noexcept { return counters_; }
 
   private:
-    using Reader = std::optional<wire::mfp::FragmentReader>;  ///< none: the readout unit gave nothing
-
-    void open() noexcept;
     bool join(std::uint64_t number) noexcept;
-    SliceUnpackCounter judge(std::span<const std::byte> fragment, std::uint32_t readout, std::uint64_t number,
-                             SlicePart& part) noexcept;
+    exchange::UnpackCounter judge(std::span<const std::byte> fragment, std::uint32_t readout, std::uint64_t number,
+                                  SlicePart& part) noexcept;
     bool are_doms_right(const wire::daq::MessageView& message, const DomRange& range) noexcept;
     bool is_frame_right(const wire::daq::Frame& frame) const noexcept;
     void add(const SlicePart& part, Slice& slice) noexcept;
-    void begin(Slice& slice, std::uint64_t number) const noexcept;
+    void clear(Slice& slice, std::uint64_t number) const noexcept;
     void count(const Slice& slice) noexcept;
 
     const SliceUnpackerConfig config_;
@@ -62,13 +55,11 @@ class SliceUnpacker {
     const DomIndex index_;
     const std::uint32_t n_doms_;
     Counters<SliceUnpackCounter> counters_;
-    exchange::MepView mep_;  ///< when holds_slot_
-    std::vector<wire::mfp::PacketView> packets_;
-    std::vector<Reader> fragments_;           ///< by readout unit, of that packet
+    exchange::MepReader reader_;
     std::vector<std::uint64_t> dom_seen_in_;  ///< by DOM: the number of the part that had it last
     std::uint64_t n_parts_ = 0;
-    std::uint32_t next_place_ = 0, buffer_ = 0;
-    bool holds_slot_ = false, has_buffer_ = false;
+    std::uint32_t buffer_ = 0;
+    bool has_buffer_ = false;
 };
 
 }  // namespace anello::km3net

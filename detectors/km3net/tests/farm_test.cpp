@@ -19,6 +19,7 @@ namespace anello::km3net::farm_test {
 namespace {
 
 using U = SliceUnpackCounter;
+using P = exchange::UnpackCounter;
 constexpr std::uint64_t first = 17'600'000'000;
 constexpr std::uint32_t n_slices = 4, packing = 2, run = 7, seed = 3;
 const LineConfig line{.n_doms = 5};
@@ -154,9 +155,10 @@ struct Builder {
         return unpacker.try_give_back(slot) && slot == 5;
     }
     std::uint64_t count(U counter) const { return unpacker.counters()[counter]; }
+    std::uint64_t count(P counter) const { return exchange::base_of<P>(unpacker.counters())[counter]; }
     void expect_balance() const {
-        EXPECT_EQ(count(U::parts_in), count(U::parts_joined) + count(U::parts_malformed) + count(U::parts_of_other));
-        EXPECT_EQ(count(U::places), count(U::slices_out) + count(U::places_empty));
+        EXPECT_EQ(count(P::parts_in), count(P::parts_joined) + count(P::parts_malformed) + count(P::parts_of_other));
+        EXPECT_EQ(count(P::places), count(U::slices_out) + count(P::places_empty));
         EXPECT_EQ(count(U::slices_out), count(U::slices_complete) + count(U::slices_incomplete));
         EXPECT_EQ(count(U::slices_out) * line.n_doms,
                   count(U::frames_complete) + count(U::frames_incomplete) + count(U::frames_absent));
@@ -238,7 +240,7 @@ TEST(Km3netFarm, SlicesThatNobodyHasAreNone) {
     Builder builder(2);
     builder.hand_on(0, {{}, {}});
     EXPECT_TRUE(builder.gives_back());
-    EXPECT_EQ(builder.count(U::places_empty), packing);
+    EXPECT_EQ(builder.count(P::places_empty), packing);
     EXPECT_EQ(builder.count(U::slices_out), 0U);
 }
 
@@ -266,20 +268,20 @@ TEST(Km3netFarm, SlicesBeforeTheRunAndAfterItAreCountedAndSoAreThoseLeft) {
         }
         readout.builder.finish();
     };
-    using C = SlicePackCounter;
-    const auto& counters = readout.packer.counters();
+    using C = exchange::PackCounter;
+    const auto counters = exchange::base_of<C>(readout.packer.counters());
     send(first - 1);
     send(first);
     send(first + n_slices);
     readout.packer.do_work();
-    EXPECT_EQ(counters[C::slices_before_start], 1U);
-    EXPECT_EQ(counters[C::slices_packed], 1U);
-    EXPECT_EQ(counters[C::slices_after_end], 1U);
+    EXPECT_EQ(counters[C::parts_before_start], 1U);
+    EXPECT_EQ(counters[C::parts_packed], 1U);
+    EXPECT_EQ(counters[C::parts_after_end], 1U);
     EXPECT_EQ(readout.ring.passed(), n_slices / packing);
     EXPECT_FALSE((send(first + n_slices + 1), readout.packer.is_drained()));
     readout.packer.discard();
     readout.packer.do_work();
-    EXPECT_EQ(counters[C::slices_left], 1U);
+    EXPECT_EQ(counters[C::parts_left], 1U);
     EXPECT_TRUE(readout.packer.is_drained());
 }
 
@@ -305,16 +307,16 @@ TEST(Km3netFarm, PartsOfOtherDomsRunsAndSlicesAreNotUsed) {
     Farm farm(sea());
     farm.builder.hand_on(0, {farm.of_second.at(0), farm.of_first.at(0)});  // each the other's DOMs
     EXPECT_TRUE(farm.builder.gives_back());
-    EXPECT_EQ(farm.builder.count(U::parts_of_other), 2 * packing);
+    EXPECT_EQ(farm.builder.count(P::parts_of_other), 2 * packing);
     farm.builder.hand_on(1, {farm.of_first.at(0), farm.of_second.at(1)});  // two slices before
     EXPECT_TRUE(farm.builder.gives_back());
-    EXPECT_EQ(farm.builder.count(U::parts_of_other), 3 * packing);
+    EXPECT_EQ(farm.builder.count(P::parts_of_other), 3 * packing);
     EXPECT_EQ(farm.builder.count(U::slices_incomplete), packing);
     Builder of_other_run(2, room, run + 1), small(2, {.n_slices = 4, .max_hits = 10});
     for (Builder* builder : {&of_other_run, &small}) {
         builder->hand_on(0, {farm.of_first.at(0), farm.of_second.at(0)});
         EXPECT_TRUE(builder->gives_back());
-        EXPECT_EQ(builder->count(U::parts_of_other), 2 * packing);
+        EXPECT_EQ(builder->count(P::parts_of_other), 2 * packing);
         builder->expect_balance();
     }
     farm.builder.expect_balance();
@@ -330,8 +332,8 @@ TEST(Km3netFarm, ADomThatIsTwiceInAPartIsNotUsed) {
     wire::store_le(&*second, farm.builder.doms[0].id);
     farm.builder.hand_on(0, {bytes, {}});
     EXPECT_TRUE(farm.builder.gives_back());
-    EXPECT_EQ(farm.builder.count(U::parts_of_other), 1U);
-    EXPECT_EQ(farm.builder.count(U::parts_joined), packing - 1);
+    EXPECT_EQ(farm.builder.count(P::parts_of_other), 1U);
+    EXPECT_EQ(farm.builder.count(P::parts_joined), packing - 1);
 }
 
 /// Whatever byte of a packet is wrong behind its tables: nothing is read or written that is not there, each part has
@@ -354,8 +356,8 @@ TEST(Km3netFarm, WhatIsNotWhatItSaysIsLeftOut) {
         farm.builder.behind.found();
     }
     farm.builder.expect_balance();
-    EXPECT_GT(farm.builder.count(U::parts_malformed), 0U);
-    EXPECT_GT(farm.builder.count(U::parts_of_other), 0U);
+    EXPECT_GT(farm.builder.count(P::parts_malformed), 0U);
+    EXPECT_GT(farm.builder.count(P::parts_of_other), 0U);
     auto found = farm.builder.behind.found();
     EXPECT_EQ(farm.builder.count(U::hits), found["hits_used"] + found["hits_continued"] + found["hits_rejected"]);
     EXPECT_EQ(

@@ -16,6 +16,7 @@ using namespace anello;
 
 namespace {
 
+using P = exchange::UnpackCounter;
 using U = km3net::SliceUnpackCounter;
 
 void require(bool condition) {
@@ -59,8 +60,8 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
     check(slices);
     std::uint32_t slot = 0;
     require(unpacker.try_give_back(slot));
-    const auto& counts = unpacker.counters();
-    require(counts[U::parts_in] == counts[U::parts_joined] + counts[U::parts_malformed] + counts[U::parts_of_other]);
-    require(counts[U::slices_out] == counts[U::parts_joined]);
+    const auto counts = exchange::base_of<P>(unpacker.counters());
+    require(counts[P::parts_in] == counts[P::parts_joined] + counts[P::parts_malformed] + counts[P::parts_of_other]);
+    require(unpacker.counters()[U::slices_out] == counts[P::parts_joined]);
     return 0;
 }

@@ -1,12 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <memory>
-#include <utility>
 
 #include "config.hpp"
 #include "exchange_ends.hpp"
 #include "rich/bindings/node_config.hpp"
-#include "rich/farm/input.hpp"
-#include "rich/farm/output.hpp"
+#include "rich/farm/ends.hpp"
 
 namespace anello::rich {
 namespace {
@@ -28,21 +26,14 @@ RichFrames frames_of(const ConfigReader& chain, const pipeline::ExchangeNodeConf
 void take_ends(const nb::dict& dict, pipeline::ExchangeNodeConfig& config) {
     const ConfigReader values(dict);
     const auto chain = values.get<nb::dict>("feed");
-    NodeConfig node = node_config(chain, std::make_shared<std::weak_ptr<const void>>());
-    node.store.rules.about = bindings::about_run(values);
-    node.build.first_board = values.get<std::uint32_t>("first_board");
-    const RichFrames frames = frames_of(ConfigReader(chain), config);
-    const auto n_boards = values.get<std::uint32_t>("n_detector_boards");
+    FarmConfig farm{.node = node_config(chain, std::make_shared<std::weak_ptr<const void>>()),
+                    .frames = frames_of(ConfigReader(chain), config),
+                    .n_boards = values.get<std::uint32_t>("n_detector_boards")};
+    farm.node.store.rules.about = bindings::about_run(values);
+    farm.node.build.first_board = values.get<std::uint32_t>("first_board");
     config.max_mfp_bytes = config.fabric.max_message_bytes;
-    config.make_input = [node, frames](const exchange::ExchangeConfig& exchange, exchange::MfpRing& ring,
-                                       const Clock& clock, CounterPage& page) {
-        return std::make_unique<RichInput>(node, frames, exchange, ring, clock, page);
-    };
-    if (values.get<std::string>("to") != "trigger") return;
-    config.make_output = [node, frames, n_boards](const exchange::ExchangeConfig& exchange, const Clock& clock,
-                                                  CounterPage& page) {
-        return std::make_unique<RichOutput>(node, frames, n_boards, exchange, clock, page);
-    };
+    config.make_input = make_input(farm);
+    if (values.get<std::string>("to") == "trigger") config.make_output = make_output(farm);
 }
 
 const bindings::ExchangeEnds ends("rich", take_ends);

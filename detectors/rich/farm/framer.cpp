@@ -3,7 +3,6 @@
 
 #include <algorithm>
 #include <cstring>
-#include <limits>
 #include <utility>
 
 #include "core/errors.hpp"
@@ -40,10 +39,6 @@ RichFramer::RichFramer(const RichFramerConfig& config, events::BlockSource& bloc
               {ring.buffer_bytes(), config.frames.packing}},
       max_bytes_(ring.buffer_bytes() - wire::mfp::max_packet_bytes(config.frames.packing, 0, alignment_log2) -
                  wire::rich_frame::record_header_bytes) {}
-
-Nanoseconds RichFramer::next_due_ns() const noexcept {
-    return std::numeric_limits<Nanoseconds>::max();  // it has a thread of its own
-}
 
 void RichFramer::begin(Stage& stage, std::uint64_t mep) noexcept {
     stage.mep = mep;

@@ -22,14 +22,11 @@ struct RichFramerConfig {
 
 /// Fills a exchange::MfpRing with the data of a node's RICH boards: fragments of event e of the exchange are records
 /// (rich/wire/rich_frame.hpp) of time frame e. A packet is whole when no board can have more for it.
-class RichFramer final : public events::BoardJoin, public exchange::MfpSource {
+class RichFramer final : public events::BoardJoin {
   public:
     /// Blocks, ring and clock must outlive it. Throws ConfigError. Counters: "framer", "build", "build.boardN".
     RichFramer(const RichFramerConfig& config, events::BlockSource& blocks, exchange::MfpRing& ring, const Clock& clock,
                CounterPage& page);
-
-    std::size_t do_work() noexcept override { return BoardJoin::do_work(); }
-    Nanoseconds next_due_ns() const noexcept override;
 
     /// From any thread: MFPs are no longer taken; what is left is counted.
     void abandon() noexcept { is_abandoned_.store(true, std::memory_order_release); }  // pairs with try_close()

@@ -7,7 +7,7 @@
 
 #include "events/batch_writer.hpp"
 #include "events/merger_config.hpp"
-#include "exchange/mep_sink.hpp"
+#include "exchange/copying_sink.hpp"
 #include "rich/farm/farm_counters.hpp"
 #include "rich/farm/frames.hpp"
 #include "rich/wire/rich_frame.hpp"
@@ -24,16 +24,14 @@ struct MepMergerConfig {
 /// Merges the boards' fragments of a whole multi-event packet into events, by the rule of events::Merger; here all of
 /// them lie side by side, and no board is waited for. Hot path (all but the constructor): no allocation, no lock, no
 /// log, no throw.
-class MepMerger {
+class MepMerger final : public exchange::CopyingSink {
   public:
     /// Throws ConfigError. Counters: "merge", "merge.boardN", "merge.mep".
     MepMerger(const MepMergerConfig& config, memory::PersistentBuffers& batches, events::BatchSink& sink,
               const Clock& clock, CounterPage& page);
 
-    /// Needs the packet before to be done, as the function below says; `mep` must stay until it is.
-    void begin(const exchange::MepView& mep) noexcept;
-    /// True when the packet is merged and handed on; false: no batch is free now.
-    bool try_complete() noexcept;
+    void begin(const exchange::MepView& mep) noexcept override;
+    bool try_complete() noexcept override;  ///< False: no batch is free now.
 
     const Counters<events::BuildCounter>& counters() const noexcept { return counters_; }
     const Counters<MepMergeCounter>& mep_counters() const noexcept { return mep_counters_; }

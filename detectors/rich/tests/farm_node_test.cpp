@@ -8,8 +8,7 @@
 #include <regex>
 
 #include "pipeline/exchange_node.hpp"
-#include "rich/farm/input.hpp"
-#include "rich/farm/output.hpp"
+#include "rich/farm/ends.hpp"
 #include "rich/tests/chain.hpp"
 #include "stream/stream.hpp"
 
@@ -37,12 +36,8 @@ pipeline::ExchangeNodeConfig farm_config(const NodeConfig& node) {
     config.fabric.n_peers = 1;
     config.fabric.farm_id = ++farm_id;
     config.threads = pipeline::parse_layout({"generator+readout+builder+manager"}, {}, pipeline::exchange_chain);
-    config.make_input = [node, frames](const auto& exchange, auto& ring, const auto& clock, auto& page) {
-        return std::make_unique<RichInput>(node, frames, exchange, ring, clock, page);
-    };
-    config.make_output = [node, frames](const auto& exchange, const auto& clock, auto& page) {
-        return std::make_unique<RichOutput>(node, frames, n_boards, exchange, clock, page);
-    };
+    config.make_input = make_input({node, frames, n_boards});
+    config.make_output = make_output({node, frames, n_boards});
     return config;
 }
 

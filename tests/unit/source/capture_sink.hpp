@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "source/sinks/packet_sink.hpp"
+#include "wire/crc32c.hpp"
 #include "wire/mgp.hpp"
 
 namespace anello::source::test {
@@ -27,6 +28,13 @@ class CaptureSink final : public PacketSink {
     std::size_t largest_batch = 0;
     bool refuse = false;
 };
+
+/// The checksum of all datagrams of a stream, one behind the other: it says whether a change altered what goes out.
+inline std::uint32_t digest_of(const std::vector<CaptureSink::Captured>& stream) {
+    std::uint32_t digest = 0;
+    for (const CaptureSink::Captured& datagram : stream) digest = wire::crc32c(datagram.bytes, digest);
+    return digest;
+}
 
 /// What a receiver makes of one stream of mgp packets.
 struct Received {

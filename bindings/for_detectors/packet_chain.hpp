@@ -50,11 +50,11 @@ class PacketNodeHandle final : public NodeHandle<pipeline::PacketNode> {
 };
 
 template <typename Detector>
-class PacketSourceHandle final : public PlannedSourceHandle<source::PacketSource> {
+class PacketSourceHandle final : public ReadySourceHandle<source::PacketSource> {
   public:
     explicit PacketSourceHandle(const nb::dict& values)
-        : PlannedSourceHandle<source::PacketSource>(values, packet_source_config(ConfigReader(values)),
-                                                    &Detector::write) {}
+        : ReadySourceHandle<source::PacketSource>(values, packet_source_config(ConfigReader(values)),
+                                                  &Detector::write) {}
 };
 
 template <typename Detector>

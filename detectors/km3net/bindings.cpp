@@ -149,10 +149,10 @@ class NodeHandle final : public bindings::NodeHandle<Node> {
     }
 };
 
-class SourceHandle final : public bindings::PlannedSourceHandle<Source> {
+class SourceHandle final : public bindings::ReadySourceHandle<Source> {
   public:
     explicit SourceHandle(const nb::dict& values)
-        : bindings::PlannedSourceHandle<Source>(values, source_config(ConfigReader(values))) {}
+        : bindings::ReadySourceHandle<Source>(values, source_config(ConfigReader(values))) {}
 };
 
 void bind(nb::module_& module) {

@@ -41,25 +41,29 @@ constexpr auto of_faults =
 /// Step by step a packet of each board.
 class NumberedPlan final : public PacketPlan {
   public:
-    NumberedPlan(const PacketSourceConfig& config, PacketSource::Write write)
-        : n_boards_(config.n_boards),
+    NumberedPlan(const PacketSourceConfig& config, PacketSource::Write write, CounterPage& page)
+        : PacketPlan(page),
+          n_boards_(config.n_boards),
           n_packets_(config.n_packets),
           rate_hz_(config.rate_hz),
           write_(std::move(write)) {}
 
-    bool next(Packet& packet) noexcept override {
-        if (n_packets_ > 0 && n_made_ >= n_packets_) return false;
+    Next next(Nanoseconds until_ns, Packet& packet) noexcept override {
+        if (board_ == 0 && (is_stopped_ || (n_packets_ > 0 && n_made_ >= n_packets_))) return Next::none;
         packet = {.due_ns = static_cast<Nanoseconds>(static_cast<double>(n_made_) / rate_hz_ * 1e9),
-                  .board = board_,
+                  .stream = board_,
                   .step = n_made_,
-                  .sequence = static_cast<std::uint32_t>(n_made_)};
+                  .first_number = n_made_};
+        if (packet.due_ns > until_ns) return Next::later;
+        if (board_ == 0) counters_.add(GeneratorCounter::events);
         board_ = (board_ + 1) % n_boards_;
         if (board_ == 0) ++n_made_;
-        return true;
+        return Next::packet;
     }
-    std::size_t write(const Packet& packet, std::span<std::byte> datagram) noexcept override {
-        return write_(packet.board, packet.sequence, datagram);
+    std::span<const std::byte> write(const Packet& packet, Nanoseconds, std::span<std::byte> room) noexcept override {
+        return room.first(write_(packet.stream, static_cast<std::uint32_t>(packet.first_number), room));
     }
+    void stop() noexcept override { is_stopped_ = true; }
 
   private:
     const std::uint32_t n_boards_;
@@ -68,10 +72,11 @@ class NumberedPlan final : public PacketPlan {
     const PacketSource::Write write_;
     std::uint32_t board_ = 0;
     std::uint64_t n_made_ = 0;  // of each board
+    bool is_stopped_ = false;
 };
 
 PlannedSourceConfig planned(const PacketSourceConfig& config) {
-    return {.n_boards = config.n_boards,
+    return {.boards = config.endpoints(),
             .seed = config.seed,
             .max_behind_ms = config.max_behind_ms,
             .faults = config.faults,
@@ -105,7 +110,7 @@ std::vector<BoardEndpoint> PacketSourceConfig::endpoints() const {
 
 PacketSource::PacketSource(const PacketSourceConfig& config, Write write, PacketSink& sink, const Clock& clock,
                            CounterPage& page)
-    : PlannedSource(planned(validated(config)), std::make_unique<NumberedPlan>(config, std::move(write)), sink, clock,
-                    page) {}
+    : PlannedSource(planned(validated(config)), std::make_unique<NumberedPlan>(config, std::move(write), page), sink,
+                    clock, page) {}
 
 }  // namespace anello::source

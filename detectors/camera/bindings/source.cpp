@@ -2,7 +2,6 @@
 #include "camera/source/source.hpp"
 
 #include <memory>
-#include <optional>
 
 #include "arrays.hpp"
 #include "camera/bindings/parts.hpp"
@@ -29,7 +28,7 @@ CameraSourceConfig source_config(const ConfigReader& from) {
     return config;
 }
 
-const CameraSourceConfig& validated(const CameraSourceConfig& config) {
+CameraSourceConfig validated(const CameraSourceConfig& config) {
     config.validate();
     return config;
 }
@@ -60,52 +59,30 @@ nb::dict arrays_of(std::span<const CameraTruth> truth) {
 }
 
 /// The boards of a camera, or some of them. The pool is made when they start.
-class CameraSourceHandle {
+class CameraSourceHandle final : public bindings::PlannedSourceHandle {
   public:
     explicit CameraSourceHandle(const nb::dict& values)
-        : reader_(values),
-          config_(source_config(reader_)),
-          page_(bindings::page_identity(reader_)),
-          sink_(validated(config_).endpoints(), config_.offload) {}
+        : CameraSourceHandle(values, validated(source_config(ConfigReader(values)))) {}
+    ~CameraSourceHandle() { end_source(); }
 
-    /// Makes pool and source, so that start() begins at once.
-    void prepare() {
-        if (source_) return;
+    void prepare() override {
+        if (has_source()) return;
         nb::gil_scoped_release release;
-        pool_.emplace(config_);
-        source_ = std::make_unique<CameraSource>(config_, *pool_, sink_, SystemClock::instance(), page_);
+        pool_ = std::make_unique<CameraPool>(config_);
+        make<CameraSource>(config_, *pool_);
     }
-    void start() {
-        prepare();
-        source_->start();
-    }
-    void stop() {
-        nb::gil_scoped_release release;
-        if (source_) source_->stop();
-    }
-    bool running() const { return source_ && source_->running(); }
-    void set_state(const std::string& word) { bindings::set_state(page_, word); }
-    nb::dict counters() { return bindings::kept_values_of(page_); }
-    nb::dict sequences() const {
-        nb::dict by_board;
-        for (std::uint32_t stream = 0; source_ && stream < config_.n_own_boards(); ++stream)
-            by_board[nb::int_(config_.first_board + stream)] = bindings::dict_of(source_->sent_log(stream));
-        return by_board;
-    }
-
     nb::dict truth() const {
         nb::dict arrays = arrays_of(pool_ ? pool_->truth() : std::span<const CameraTruth>{});
-        bindings::add_sent(source_.get(), arrays);
+        add_sent(arrays);
         return arrays;
     }
 
   private:
-    ConfigReader reader_;
-    CameraSourceConfig config_;
-    CounterPage page_;
-    source::UdpSink sink_;
-    std::optional<CameraPool> pool_;
-    std::unique_ptr<CameraSource> source_;
+    CameraSourceHandle(const nb::dict& values, const CameraSourceConfig& config)
+        : PlannedSourceHandle(values, config.endpoints(), config.offload), config_(config) {}
+
+    const CameraSourceConfig config_;
+    std::unique_ptr<CameraPool> pool_;
 };
 
 }  // namespace

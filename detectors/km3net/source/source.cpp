@@ -18,38 +18,40 @@ constexpr std::int64_t trailer_spacing_ns = 10'000;
 /// Slice by slice the datagrams of the pool, with the slice's time.
 class SlicePlan final : public source::PacketPlan {
   public:
-    SlicePlan(const SourceConfig& config, const Clock& clock)
-        : config_(config), clock_(clock), doms_(make_line(config.line)) {
+    SlicePlan(const SourceConfig& config, const Clock& clock, CounterPage& page)
+        : PacketPlan(page), config_(config), clock_(clock), doms_(make_line(config.line)) {
         const Simulation simulation(config.simulation, doms_);
         for (std::uint32_t i = 0; i < config.pool_slices; ++i) add_to_pool(simulation.slice(i));
     }
 
     // Hot path: no allocation, no lock, no log, no throw.
-    bool next(Packet& packet) noexcept override {
-        if (config_.n_slices > 0 && n_slices_ >= config_.n_slices) return false;
+    Next next(Nanoseconds until_ns, Packet& packet) noexcept override {
+        if (next_ == 0 && (is_stopped_ || (config_.n_slices > 0 && n_slices_ >= config_.n_slices))) return Next::none;
         if (first_slice_ == 0) begin();
         const std::vector<Planned>& slice = pool_[n_slices_ % pool_.size()];
         planned_ = &slice[next_];
         number_ = first_slice_ + n_slices_;
         packet = {.due_ns = static_cast<std::int64_t>(n_slices_) * slice_ns + planned_->due_ns,
-                  .board = planned_->dom,
+                  .stream = planned_->dom - config_.first_dom,
                   .step = n_slices_,
                   .epoch = static_cast<std::uint32_t>(number_),
-                  .sequence = planned_->header.udp_sequence,
+                  .first_number = planned_->header.udp_sequence,
                   .n_hits = static_cast<std::uint32_t>(planned_->hits.size())};
+        if (packet.due_ns > until_ns) return Next::later;
+        if (next_ == 0) counters_.add(source::GeneratorCounter::events);
         if (++next_ == slice.size()) {
             next_ = 0;
             ++n_slices_;
         }
-        return true;
+        return Next::packet;
     }
-    /// Of the packet that next() gave last.
-    std::size_t write(const Packet&, std::span<std::byte> datagram) noexcept override {
+    std::span<const std::byte> write(const Packet&, Nanoseconds, std::span<std::byte> room) noexcept override {
         clb::Header header = planned_->header;
         header.utc_s = static_cast<std::uint32_t>(number_ / slices_per_second);
         header.utc_16ns = static_cast<std::uint32_t>(number_ % slices_per_second) * ticks_per_slice;
-        return clb::write(datagram, header, planned_->hits, config_.line.header_bytes());
+        return room.first(clb::write(room, header, planned_->hits, config_.line.header_bytes()));
     }
+    void stop() noexcept override { is_stopped_ = true; }
 
   private:
     struct Planned {
@@ -94,11 +96,11 @@ class SlicePlan final : public source::PacketPlan {
     std::uint64_t first_slice_ = 0, n_slices_ = 0, number_ = 0;
     std::size_t next_ = 0;  // in the slice
     const Planned* planned_ = nullptr;
+    bool is_stopped_ = false;
 };
 
 source::PlannedSourceConfig planned(const SourceConfig& config) {
-    return {.first_board = config.first_dom,
-            .n_boards = config.end_dom() - config.first_dom,
+    return {.boards = config.endpoints(),
             .seed = config.simulation.seed,
             .paced = config.paced,
             .max_behind_ms = config.max_behind_ms,
@@ -131,6 +133,6 @@ std::vector<source::BoardEndpoint> SourceConfig::endpoints() const {
 }
 
 Source::Source(const SourceConfig& config, source::PacketSink& sink, const Clock& clock, CounterPage& page)
-    : PlannedSource(planned(validated(config)), std::make_unique<SlicePlan>(config, clock), sink, clock, page) {}
+    : PlannedSource(planned(validated(config)), std::make_unique<SlicePlan>(config, clock, page), sink, clock, page) {}
 
 }  // namespace anello::km3net

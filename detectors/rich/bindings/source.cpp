@@ -3,7 +3,6 @@
 
 #include <algorithm>
 #include <memory>
-#include <optional>
 
 #include "arrays.hpp"
 #include "config.hpp"
@@ -83,20 +82,17 @@ nb::dict simulate(const nb::dict& config, std::uint64_t seed, std::uint32_t n_ev
 }
 
 /// The front ends. The pool is made when they start, or before from events of the user's.
-class SourceHandle {
+class SourceHandle final : public bindings::PlannedSourceHandle {
   public:
-    explicit SourceHandle(const nb::dict& values)
-        : reader_(values),
-          config_(source_config(reader_)),
-          page_(bindings::page_identity(reader_)),
-          sink_(config_.boards, config_.offload) {
+    explicit SourceHandle(const nb::dict& values) : SourceHandle(values, source_config(ConfigReader(values))) {
         config_.validate();
         simulation_config(reader_.below("simulation"), config_.seed).validate();
     }
+    ~SourceHandle() { end_source(); }
 
     void set_events(const bindings::Input<std::uint16_t>& pmt, const bindings::Input<std::int16_t>& time_fine,
                     const bindings::Input<std::uint32_t>& offset) {
-        if (source_) throw ConfigError("events", "must be set before start", "started", "Make a new Source.");
+        if (has_source()) throw ConfigError("events", "must be set before start", "started", "Make a new Source.");
         check(pmt, time_fine, offset);
         sample_ = {};
         std::vector<SampleHit> hits;
@@ -109,9 +105,8 @@ class SourceHandle {
         make_source();
     }
 
-    /// Makes pool and source, so that start() begins at once.
-    void prepare() {
-        if (source_) return;
+    void prepare() override {
+        if (has_source()) return;
         const RichSimulationConfig config = simulation_config(reader_.below("simulation"), config_.seed);
         // A short run starts at once: it would send only the first of them.
         const std::uint64_t n_events = std::min<std::uint64_t>(config.n_pool_events, config_.likely_most_events());
@@ -119,31 +114,15 @@ class SourceHandle {
         make_source();
     }
 
-    void start() {
-        prepare();
-        source_->start();
-    }
-    void stop() {
-        nb::gil_scoped_release release;
-        if (source_) source_->stop();
-    }
-    bool running() const { return source_ && source_->running(); }
-    void set_state(const std::string& word) { bindings::set_state(page_, word); }
-    nb::dict counters() { return bindings::kept_values_of(page_); }
-    nb::dict sequences() const {
-        nb::dict by_board;
-        for (std::size_t stream = 0; source_ && stream < config_.boards.size(); ++stream)
-            by_board[nb::int_(config_.boards[stream].board)] = bindings::dict_of(source_->sent_log(stream));
-        return by_board;
-    }
-
     nb::dict truth() const {
         nb::dict arrays = arrays_of(sample_);
-        bindings::add_sent(source_.get(), arrays);
+        add_sent(arrays);
         return arrays;
     }
 
   private:
+    SourceHandle(const nb::dict& values, const RichSourceConfig& config)
+        : PlannedSourceHandle(values, config.boards, config.offload), reader_(values), config_(config) {}
     static void check(const bindings::Input<std::uint16_t>& pmt, const bindings::Input<std::int16_t>& time_fine,
                       const bindings::Input<std::uint32_t>& offset) {
         const std::size_t n = offset.shape(0);
@@ -154,17 +133,14 @@ class SourceHandle {
                 "set_events: hit_pmt and hit_time_fine must have one length N, and event_offset must rise from 0 to N");
     }
     void make_source() {
-        pool_.emplace(sample_, config_.format, config_.hit_times);
-        source_ = std::make_unique<RichSource>(config_, *pool_, sink_, SystemClock::instance(), page_);
+        pool_ = std::make_unique<EventPool>(sample_, config_.format, config_.hit_times);
+        make<RichSource>(config_, *pool_);
     }
 
     ConfigReader reader_;
-    RichSourceConfig config_;
-    CounterPage page_;
-    source::UdpSink sink_;
+    const RichSourceConfig config_;
     EventSample sample_;
-    std::optional<EventPool> pool_;
-    std::unique_ptr<RichSource> source_;
+    std::unique_ptr<EventPool> pool_;
 };
 
 }  // namespace

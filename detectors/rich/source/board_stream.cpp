@@ -21,7 +21,7 @@ constexpr std::uint32_t ticks_of(std::uint64_t time_fine) noexcept {
 }  // namespace
 
 BoardStream::BoardStream(std::uint32_t stream, std::uint16_t board, const Limits& limits, const EventPool& pool,
-                         source::PacketSlots& slots, std::vector<source::ClosedPacket>& closed) noexcept
+                         PacketSlots& slots, std::vector<ClosedPacket>& closed) noexcept
     : stream_(stream), board_(board), limits_(limits), pool_(pool), slots_(slots), closed_(closed) {}
 
 void BoardStream::begin_burst(std::uint32_t burst_id) noexcept {
@@ -89,17 +89,17 @@ void BoardStream::close() noexcept {
     if (mep_) n_bytes_ = mep_->finish();
     const bool by_events = mep_.has_value();
     mep_.reset();
-    closed_.push_back({.slot = slot_,
-                       .stream = stream_,
+    closed_.push_back({.packet = {.stream = stream_,
+                                  .step = burst_id_,
+                                  .epoch = by_events ? n_bursts_begun_ - 1 : 0,
+                                  .first_number = by_events ? event_number_ - n_fragments_ : totals_.n_packets,
+                                  .n_numbers = by_events ? n_fragments_ : 1,
+                                  .n_fragments = n_fragments_,
+                                  .n_hits = n_hits_},
+                       .slot = slot_,
                        .length_bytes = static_cast<std::uint32_t>(n_bytes_),
-                       .n_fragments = n_fragments_,
-                       .n_hits = n_hits_,
                        .sequence = sequence_++,
-                       .burst_id = burst_id_,
-                       .flags = limits_.flags,
-                       .epoch = by_events ? n_bursts_begun_ - 1 : 0,
-                       .first_number = by_events ? event_number_ - n_fragments_ : totals_.n_packets,
-                       .n_numbers = by_events ? n_fragments_ : 1});
+                       .flags = limits_.flags});
     ++totals_.n_packets;
     totals_.n_events += n_fragments_;
     totals_.n_hits += n_hits_;
@@ -116,15 +116,7 @@ void BoardStream::queue_mgp_marker(std::uint8_t which) noexcept {
     const std::uint32_t slot = slots_.take();
     const auto flags = static_cast<std::uint8_t>((limits_.flags & mgp::with_checksum) | which);
     const mgp::Header header{.flags = flags, .source_id = board_, .sequence = sequence_, .burst_id = burst_id_};
-    const std::size_t length = mgp::write_burst_marker(slots_.packet(slot), header, totals_);
-    closed_.push_back({.slot = slot,
-                       .stream = stream_,
-                       .length_bytes = static_cast<std::uint32_t>(length),
-                       .n_fragments = 0,
-                       .n_hits = 0,
-                       .sequence = sequence_,
-                       .burst_id = burst_id_,
-                       .flags = flags});
+    queue_marker(slot, mgp::write_burst_marker(slots_.packet(slot), header, totals_), flags);
 }
 
 /// NA62's end of burst is an event of a special trigger, flagged as the last; it has no hits.
@@ -136,14 +128,15 @@ void BoardStream::queue_mep_end_of_burst(std::uint64_t time_fine) noexcept {
     const std::size_t n_bytes = tel62::encode(writer.room(), header, {});
     [[maybe_unused]] const bool written = writer.close(n_bytes, ticks_of(time_fine), true);
     ANELLO_ASSERT(n_bytes > 0 && written);
-    closed_.push_back({.slot = slot,
-                       .stream = stream_,
-                       .length_bytes = static_cast<std::uint32_t>(writer.finish()),
-                       .n_fragments = 0,
-                       .n_hits = 0,
+    queue_marker(slot, writer.finish(), 0);
+}
+
+void BoardStream::queue_marker(std::uint32_t slot, std::size_t length_bytes, std::uint8_t flags) noexcept {
+    closed_.push_back({.packet = {.stream = stream_, .step = burst_id_, .n_numbers = 0, .n_fragments = 0},
+                       .slot = slot,
+                       .length_bytes = static_cast<std::uint32_t>(length_bytes),
                        .sequence = sequence_,
-                       .burst_id = burst_id_,
-                       .flags = 0});
+                       .flags = flags});
 }
 
 }  // namespace anello::rich

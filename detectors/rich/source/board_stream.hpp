@@ -6,8 +6,8 @@
 #include <vector>
 
 #include "rich/source/event_pool.hpp"
+#include "rich/source/packet_slots.hpp"
 #include "rich/wire/mep.hpp"
-#include "source/packet_slots.hpp"
 #include "wire/mgp.hpp"
 
 namespace anello::rich {
@@ -22,7 +22,7 @@ class BoardStream {
     };
 
     BoardStream(std::uint32_t stream, std::uint16_t board, const Limits& limits, const EventPool& pool,
-                source::PacketSlots& slots, std::vector<source::ClosedPacket>& closed) noexcept;
+                PacketSlots& slots, std::vector<ClosedPacket>& closed) noexcept;
 
     // Hot path: no allocation, no lock, no log, no throw.
     /// Begins a burst: events are numbered from 0, and with mgp a marker is queued (NA62's format has none).
@@ -47,13 +47,14 @@ class BoardStream {
     bool try_write_mep(std::uint32_t pool_event, std::uint64_t time_fine) noexcept;
     void queue_mgp_marker(std::uint8_t which) noexcept;
     void queue_mep_end_of_burst(std::uint64_t time_fine) noexcept;
+    void queue_marker(std::uint32_t slot, std::size_t length_bytes, std::uint8_t flags) noexcept;
 
     std::uint32_t stream_;
     std::uint16_t board_;
     Limits limits_;
     const EventPool& pool_;
-    source::PacketSlots& slots_;
-    std::vector<source::ClosedPacket>& closed_;
+    PacketSlots& slots_;
+    std::vector<ClosedPacket>& closed_;
     wire::mgp::Totals totals_;
     std::uint32_t burst_id_ = 0, sequence_ = 0, event_number_ = 0, n_bursts_begun_ = 0;
 

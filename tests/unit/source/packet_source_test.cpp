@@ -70,8 +70,8 @@ TEST(PacketSource, EachBoardSendsEachNumberOnce) {
     for (const auto& [board, numbers] : rig.sink.sent) {
         ASSERT_EQ(numbers.size(), 2'000U);
         for (std::uint32_t i = 0; i < numbers.size(); ++i) ASSERT_EQ(numbers[i], i);
-        EXPECT_EQ(n_listed(rig.source.log(board).made), 2'000U);
-        EXPECT_EQ(n_listed(rig.source.log(board).withheld), 0U);
+        EXPECT_EQ(n_listed(rig.source.sent_log(board).made), 2'000U);
+        EXPECT_EQ(n_listed(rig.source.sent_log(board).withheld), 0U);
     }
     EXPECT_EQ(rig.count("source.board0", "datagrams_sent"), 2'000U);
     EXPECT_EQ(rig.count("source", "time_forgone_ns"), 0U);
@@ -101,17 +101,17 @@ TEST(PacketSource, FaultsAreWrittenDownNumberByNumber) {
     rig.run();
     EXPECT_TRUE(rig.sink.sent[3].empty());
     EXPECT_EQ(rig.count("source.board3", "packets_dead_board"), 5'000U);
-    EXPECT_EQ(n_listed(rig.source.log(3).withheld), 5'000U);
+    EXPECT_EQ(n_listed(rig.source.sent_log(3).withheld), 5'000U);
     for (std::uint32_t board = 0; board < 3; ++board) {
         const std::string block = "source.board" + std::to_string(board);
         const auto& numbers = rig.sink.sent[board];
         const std::uint64_t lost = rig.count(block, "packets_lost_injected");
         EXPECT_GT(lost, 100U);
-        EXPECT_EQ(n_listed(rig.source.log(board).withheld), lost);
+        EXPECT_EQ(n_listed(rig.source.sent_log(board).withheld), lost);
         EXPECT_EQ(numbers.size(), 5'000 - lost + rig.count(block, "packets_duplicated_injected"));
         std::vector<bool> came(5'000);
         for (const std::uint32_t number : numbers) came[number] = true;
-        for (const auto& range : rig.source.log(board).withheld.ranges())
+        for (const auto& range : rig.source.sent_log(board).withheld.ranges())
             for (std::uint64_t number = range.begin; number < range.end; ++number) EXPECT_FALSE(came[number]);
         EXPECT_EQ(static_cast<std::uint64_t>(std::ranges::count(came, false)), lost);
         EXPECT_FALSE(std::ranges::is_sorted(numbers)) << "some were held back behind their successor";
@@ -129,7 +129,7 @@ TEST(PacketSource, WhatTheSystemRefusesIsWithheld) {
     rig.sink.result = SendResult::refused;
     rig.run();
     EXPECT_EQ(rig.count("source.board0", "send_refused"), 100U);
-    EXPECT_EQ(n_listed(rig.source.log(0).withheld), 100U);
+    EXPECT_EQ(n_listed(rig.source.sent_log(0).withheld), 100U);
 }
 
 TEST(PacketSource, AConfigurationWithoutPortsOrRateIsRefused) {

@@ -7,8 +7,9 @@
 #include <vector>
 
 #include "core/assert.hpp"
+#include "source/packet_plan.hpp"
 
-namespace anello::source {
+namespace anello::rich {
 
 /// Memory for the packets that are being filled or wait to be sent, taken once.
 class PacketSlots {
@@ -29,7 +30,6 @@ class PacketSlots {
     std::byte* at(std::uint32_t slot) noexcept { return bytes_.data() + slot * stride_; }
     std::span<std::byte> packet(std::uint32_t slot) noexcept { return {at(slot), packet_bytes_}; }
     std::size_t packet_bytes() const noexcept { return packet_bytes_; }
-    std::size_t n_free() const noexcept { return free_.size(); }
 
   private:
     std::size_t packet_bytes_, stride_;
@@ -39,18 +39,11 @@ class PacketSlots {
 
 /// A packet whose content is complete; send time and checksum are still to come.
 struct ClosedPacket {
+    source::PacketPlan::Packet packet;
     std::uint32_t slot;
-    std::uint32_t stream;        ///< index of the board among those that send
     std::uint32_t length_bytes;  ///< of the whole datagram
-    std::uint32_t n_fragments;   ///< 0: a burst marker
-    std::uint32_t n_hits;
     std::uint32_t sequence;
-    std::uint32_t burst_id;
-    std::uint8_t flags;              ///< mgp::Flag
-    std::uint32_t epoch = 0;         ///< mep: how many bursts before this one; its events count from 0
-    std::uint64_t first_number = 0;  ///< of the packet (mgp) or of its first event (mep), for the ledger
-    std::uint32_t n_numbers = 0;     ///< how many numbers the packet takes
-    bool is_marker() const noexcept { return n_fragments == 0; }
+    std::uint8_t flags;  ///< mgp::Flag
 };
 
-}  // namespace anello::source
+}  // namespace anello::rich

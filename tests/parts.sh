@@ -69,6 +69,7 @@ part_style() {
   check "include order of the engine" "$python" tests/check_include_order.py
   check "files that comments and pages name" "$python" tests/check_names.py
   check "unclear words in comments, messages and pages" "$python" tests/check_words.py
+  check "the page: width and size of its JavaScript" "$python" tests/check_page.py
   check "links and commands of the pages" "$python" tests/check_docs.py
 }
 

@@ -9,6 +9,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
 
 import check_names
+import check_page
 import pytest
 
 ROOT = Path(__file__).parents[2]
@@ -101,6 +102,12 @@ def test_every_file_that_is_named_exists() -> None:
     assert sorted(check_names.missing(ROOT)) == []
 
 
+def test_the_page_has_narrow_lines_and_small_functions() -> None:
+    scripts = sorted(check_page.STATIC.glob("*.js"))
+    assert len(scripts) > 10
+    assert [found for path in scripts for found in check_page.violations(path.name, path.read_text())] == []
+
+
 # --- That these can fail ------------------------------------------------------------------------------------------
 def test_a_crowd_is_found() -> None:
     names = [f"engine/x/{number}.{kind}" for number in range(16) for kind in ("hpp", "cpp")]
@@ -125,6 +132,20 @@ def test_a_class_with_the_name_of_another_is_found() -> None:
 )
 def test_a_word_is_found_in_any_dress(line: str, is_found: bool) -> None:
     assert bool(list(words_of_detectors("x.py", line))) is is_found
+
+
+def test_a_wide_line_and_a_large_function_of_the_page_are_found() -> None:
+    def script(n_columns: int, n_lines: int) -> str:
+        inner = ["  tick();"] * (n_lines - 2)
+        return "\n".join(
+            ["x" * n_columns, "export async function live({ api }) {", *inner, "}", "function small() {", "}"]
+        )
+
+    assert list(check_page.violations("a.js", script(121, 51))) == [
+        "a.js:1: has 121 columns; 120 are the limit: break the line",
+        "a.js:2: live has 51 lines; 50 are the limit: divide it",
+    ]
+    assert list(check_page.violations("a.js", script(120, 50))) == []
 
 
 def test_a_file_that_is_not_there_is_found(tmp_path: Path) -> None:

@@ -31,8 +31,11 @@ async function answer(response) {
 }
 
 export const get = async (path) => answer(await fetch(`/api/v1/${path}`, { headers: headers() }));
-export const post = async (path, body = {}) => answer(await fetch(`/api/v1/${path}`,
-  { method: "POST", headers: headers({ "content-type": "application/json" }), body: JSON.stringify(body) }));
+export const post = async (path, body = {}) => answer(await fetch(`/api/v1/${path}`, {
+  method: "POST",
+  headers: headers({ "content-type": "application/json" }),
+  body: JSON.stringify(body),
+}));
 
 // Opens a file in a tab of its own, which has no token and needs none.
 export async function open(path) {

@@ -13,10 +13,28 @@ import { nodes } from "./nodes.js";
 import { run } from "./run.js";
 import { runs } from "./runs.js";
 
-const PAGES = [["/", "Live", live], ["/runs", "Runs", runs], ["/compare", "Compare", compare],
-  ["/config", "Configuration", config], ["/alarms", "Alarms", alarms], ["/log", "Log", log], ["/nodes", "Nodes", nodes]];
-const WORDS = { offline: "Offline", configured: "Configured", ready: "Ready", running: "Running", draining: "Draining", error: "Error" };
+const PAGES = [
+  ["/", "Live", live],
+  ["/runs", "Runs", runs],
+  ["/compare", "Compare", compare],
+  ["/config", "Configuration", config],
+  ["/alarms", "Alarms", alarms],
+  ["/log", "Log", log],
+  ["/nodes", "Nodes", nodes],
+];
+const WORDS = {
+  offline: "Offline",
+  configured: "Configured",
+  ready: "Ready",
+  running: "Running",
+  draining: "Draining",
+  error: "Error",
+};
 const ORDERS = { arm: "Arm", start: "Start", stop: "Stop", abort: "Abort", reset: "Reset" };
+const LOOKS = { start: "good", abort: "bad", stop: "main" };
+const ABORT = "Abort the run? What is on its way is given up, and the run is marked as aborted.";
+const TOKENS = "anello ctl page prints the address with its token; both tokens are in control-tokens.json in the "
+  + "directory of the runs.";
 
 let shown = {}; // the view: update(kind, message), close()
 let state = null;
@@ -45,18 +63,32 @@ function showStrip() {
   const strip = document.getElementById("strip");
   if (!state) return;
   const focused = document.activeElement?.dataset?.order;
-  const title = state.run ? `Run ${state.run}` : "No run yet";
   strip.replaceChildren(
     h("span", { class: `state ${state.state}`, id: "state" }, WORDS[state.state] ?? state.state),
-    h("div", { class: "which" }, h("strong", null, title), h("span", { class: "soft" }, [state.name, state.chain].filter(Boolean).join(" · ")),
-      h("span", { class: "soft", id: "since" })),
-    h("div", { class: "orders operates" }, state.busy ? h("span", { class: "soft" }, `${state.busy}…`) : null,
-      state.possible.filter((step) => ORDERS[step]).map((step) => h("button", {
-        type: "button", "data-order": step, class: { start: "good", abort: "bad", stop: "main" }[step] ?? "", disabled: Boolean(state.busy) && step !== "abort",
-        onclick: () => order(step) }, ORDERS[step]))));
+    whichRun(),
+    orderButtons());
   if (state.cause) strip.append(h("p", { class: "cause", role: "alert" }, state.cause));
   if (focused) strip.querySelector(`[data-order="${focused}"]`)?.focus();
   showSince();
+}
+
+function whichRun() {
+  return h("div", { class: "which" },
+    h("strong", null, state.run ? `Run ${state.run}` : "No run yet"),
+    h("span", { class: "soft" }, [state.name, state.chain].filter(Boolean).join(" · ")),
+    h("span", { class: "soft", id: "since" }));
+}
+
+function orderButtons() {
+  return h("div", { class: "orders operates" },
+    state.busy ? h("span", { class: "soft" }, `${state.busy}…`) : null,
+    state.possible.filter((step) => ORDERS[step]).map(orderButton));
+}
+
+function orderButton(step) {
+  const disabled = Boolean(state.busy) && step !== "abort";
+  const about = { type: "button", "data-order": step, class: LOOKS[step] ?? "", disabled, onclick: () => order(step) };
+  return h("button", about, ORDERS[step]);
 }
 
 function showSince() {
@@ -65,8 +97,8 @@ function showSince() {
 }
 
 async function order(step) {
-  if (step === "abort" && !(await sure("Abort the run? What is on its way is given up, and the run is marked as aborted.", "Abort"))) return;
-  document.querySelectorAll("[data-order]").forEach((button) => { button.disabled = button.dataset.order !== "abort"; });
+  if (step === "abort" && !(await sure(ABORT, "Abort"))) return;
+  for (const button of document.querySelectorAll("[data-order]")) button.disabled = button.dataset.order !== "abort";
   try {
     take("state", await api.post(step));
     say(`${ORDERS[step]}: done`);
@@ -78,10 +110,20 @@ async function order(step) {
 
 // --- What happens
 function take(kind, message) {
-  if (kind === "state") { state = message; showStrip(); }
-  if (kind === "tick" && JSON.stringify(message.state) !== JSON.stringify(state)) { state = message.state; showStrip(); }
-  if (kind === "alarm") { showRaised(); if (!message.cleared_ns && !message.acked_ns) say(`Alarm: ${message.text ?? message.rule}`, true); }
+  if (kind === "state") takeState(message);
+  if (kind === "tick" && JSON.stringify(message.state) !== JSON.stringify(state)) takeState(message.state);
+  if (kind === "alarm") takeAlarm(message);
   shown.update?.(kind, message);
+}
+
+function takeState(message) {
+  state = message;
+  showStrip();
+}
+
+function takeAlarm(message) {
+  showRaised();
+  if (!message.cleared_ns && !message.acked_ns) say(`Alarm: ${message.text ?? message.rule}`, true);
 }
 
 async function showRaised() {
@@ -98,8 +140,7 @@ async function show() {
   const main = document.getElementById("main");
   const number = location.pathname.match(/^\/runs\/(\d+)$/)?.[1];
   const [path, , view] = number ? ["/runs", "", run] : PAGES.find(([own]) => own === location.pathname) ?? PAGES[0];
-  document.getElementById("pages").replaceChildren(...PAGES.map(([own, words]) => h("a", { href: own, "aria-current": own === path ? "page" : null }, words,
-    own === "/alarms" ? h("span", { class: "badge" }, raised ? String(raised) : "") : null)));
+  document.getElementById("pages").replaceChildren(...PAGES.map(([own, words]) => pageLink(own, words, own === path)));
   try {
     const made = await view({ api, number, query: new URLSearchParams(location.search), go });
     shown = made;
@@ -110,6 +151,11 @@ async function show() {
     main.replaceChildren(h("p", { class: "cause", role: "alert" }, error.message));
     if (error.status === 401) askToken();
   }
+}
+
+function pageLink(address, words, isShown) {
+  const badge = address === "/alarms" ? h("span", { class: "badge" }, raised ? String(raised) : "") : null;
+  return h("a", { href: address, "aria-current": isShown ? "page" : null }, words, badge);
 }
 
 function go(address) {
@@ -125,26 +171,46 @@ document.addEventListener("click", (event) => {
 });
 addEventListener("popstate", show);
 
+// --- Begin
 function askToken() {
   const field = h("input", { id: "token", type: "password", autocomplete: "off", required: true });
-  document.getElementById("main").replaceChildren(h("form", { class: "panel narrow", onsubmit: (event) => { event.preventDefault(); api.setToken(field.value); begin(); } },
-    h("h1", null, "Who is there?"), h("p", { class: "about" }, "anello ctl page prints the address with its token; both tokens are in control-tokens.json in the directory of the runs."),
-    h("label", { for: "token" }, "Token"), field, h("button", { type: "submit", class: "main" }, "Go on")));
+  const send = (event) => {
+    event.preventDefault();
+    api.setToken(field.value);
+    begin();
+  };
+  document.getElementById("main").replaceChildren(h("form", { class: "panel narrow", onsubmit: send },
+    h("h1", null, "Who is there?"),
+    h("p", { class: "about" }, TOKENS),
+    h("label", { for: "token" }, "Token"),
+    field,
+    h("button", { type: "submit", class: "main" }, "Go on")));
 }
 
 async function begin() {
   try {
-    document.documentElement.dataset.role = (await api.get("role")).role; // page.css hides what a viewer would be refused
+    const { role } = await api.get("role");
+    document.documentElement.dataset.role = role; // page.css hides what a viewer would be refused
     take("state", await api.get("state"));
   } catch (error) {
-    if (error.status === 401) { askToken(); return; }
+    if (error.status === 401) {
+      askToken();
+      return;
+    }
     say(error.message, true);
   }
   await show();
   showRaised().catch(() => {});
   setInterval(showSince, 1000);
-  api.follow(take, (words) => { document.body.classList.toggle("away", Boolean(words)); if (words) say(words, true); else if (document.body.dataset.was) say(""); document.body.dataset.was = words; })
-    .catch((error) => say(error.message, true));
+  api.follow(take, sayLost).catch((error) => say(error.message, true));
+}
+
+// No words: the connection is there.
+function sayLost(words) {
+  document.body.classList.toggle("away", Boolean(words));
+  if (words) say(words, true);
+  else if (document.body.dataset.was) say("");
+  document.body.dataset.was = words;
 }
 
 api.takeToken();

@@ -10,7 +10,7 @@ function fill(element, attributes, children) {
     else if (name === "value" || name === "checked") element[name] = value;
     else element.setAttribute(name, value === true ? "" : value);
   }
-  element.append(...children.flat(Infinity).filter((child) => child !== null && child !== undefined && child !== false));
+  element.append(...children.flat(Infinity).filter((child) => ![null, undefined, false].includes(child)));
   return element;
 }
 
@@ -22,6 +22,12 @@ export function panel(title, about, ...children) {
   const id = `h-${title.toLowerCase().replace(/\W+/g, "-")}`;
   return h("section", { class: "panel", "aria-labelledby": id },
     h("h2", { id }, title), about ? h("p", { class: "about" }, about) : null, ...children);
+}
+
+// Half or a third of the page's width.
+export function wide(kind, element) {
+  element.classList.add(kind);
+  return element;
 }
 
 // Puts children into the element; what somebody has typed there and not yet sent stays.
@@ -38,12 +44,19 @@ export function refill(element, children) {
 
 // rows: arrays of texts or elements; kinds: "n" for columns of numbers.
 export function table(head, rows, kinds = [], caption = "") {
-  const cell = (tag, value, at) => h(tag, { class: kinds[at] ?? null, scope: tag === "th" ? "col" : null }, value ?? "");
-  return h("div", { class: "scroll", tabindex: "0", role: "group", "aria-label": caption || head.filter(Boolean).join(", ") },
-    h("table", null, caption ? h("caption", { class: "hidden" }, caption) : null,
-      h("thead", null, h("tr", null, head.map((one, at) => cell(one ? "th" : "td", one, at)))),
-      h("tbody", null, rows.map((row) => h("tr", null, row.map((one, at) => cell("td", one, at)))))));
+  const cell = (tag, value, at) =>
+    h(tag, { class: kinds[at] ?? null, scope: tag === "th" ? "col" : null }, value ?? "");
+  const label = caption || head.filter(Boolean).join(", ");
+  const line = (row, tagOf) => h("tr", null, row.map((one, at) => cell(tagOf(one), one, at)));
+  return h("div", { class: "scroll", tabindex: "0", role: "group", "aria-label": label }, h("table", null,
+    caption ? h("caption", { class: "hidden" }, caption) : null,
+    h("thead", null, line(head, (one) => (one ? "th" : "td"))),
+    h("tbody", null, rows.map((row) => line(row, () => "td")))));
 }
+
+// A figure with its words below.
+export const tile = (value, words, kind = "") =>
+  h("div", { class: `tile ${kind}` }, h("b", null, value), h("span", null, words));
 
 export const nothing = (words) => h("p", { class: "soft" }, words);
 
@@ -55,7 +68,10 @@ export function sure(question, yes) {
       h("div", { class: "orders" },
         h("button", { type: "button", class: "bad", onclick: () => dialog.close("yes") }, yes),
         h("button", { type: "button", autofocus: true, onclick: () => dialog.close("") }, "Leave it")));
-    dialog.addEventListener("close", () => { resolve(dialog.returnValue === "yes"); dialog.remove(); });
+    dialog.addEventListener("close", () => {
+      resolve(dialog.returnValue === "yes");
+      dialog.remove();
+    });
     document.body.append(dialog);
     dialog.showModal();
   });

@@ -3,10 +3,12 @@
 
 export const count = (n) => (n === null || n === undefined ? "–" : Math.round(n).toLocaleString("en"));
 
+const PREFIXES = [[1e12, "T"], [1e9, "G"], [1e6, "M"], [1e3, "k"]];
+
 export function scaled(value, unit) {
   if (value === null || value === undefined || !Number.isFinite(value)) return "–";
-  for (const [factor, prefix] of [[1e12, "T"], [1e9, "G"], [1e6, "M"], [1e3, "k"]])
-    if (Math.abs(value) >= factor) return `${(value / factor).toPrecision(3)} ${prefix}${unit.length > 3 ? " " : ""}${unit}`;
+  const [factor, prefix] = PREFIXES.find(([least]) => Math.abs(value) >= least) ?? [1, ""];
+  if (prefix) return `${(value / factor).toPrecision(3)} ${prefix}${unit.length > 3 ? " " : ""}${unit}`;
   return `${value >= 100 ? Math.round(value) : Number(value.toPrecision(3))} ${unit}`;
 }
 
@@ -28,9 +30,14 @@ export function elapsed(ms) {
 }
 
 const CLOCK = { hour: "2-digit", minute: "2-digit", second: "2-digit", hourCycle: "h23" };
+const DAY = { year: "numeric", month: "2-digit", day: "2-digit" };
 export const clock = (ns) => (ns ? new Date(ns / 1e6).toLocaleTimeString("en-GB", CLOCK) : "–");
-export const moment = (ns) => (ns ? new Date(ns / 1e6).toLocaleString("sv-SE", { ...CLOCK, year: "numeric", month: "2-digit", day: "2-digit" }) : "–");
-export const percent = (share) => (share === null || share === undefined ? "–" : `${(100 * share).toFixed(share > 0.1 || share === 0 ? 0 : 1)} %`);
+export const moment = (ns) => (ns ? new Date(ns / 1e6).toLocaleString("sv-SE", { ...CLOCK, ...DAY }) : "–");
+
+export function percent(share) {
+  if (share === null || share === undefined) return "–";
+  return `${(100 * share).toFixed(share > 0.1 || share === 0 ? 0 : 1)} %`;
+}
 
 // good, amber or bad, for the word of a run's verdict; anello/account/verdict.py has the words.
 const WORTH = { good: "good", "good, with the faults that were asked for": "good", degraded: "amber" };

@@ -656,18 +656,26 @@ def config_show(
     config_file: Annotated[Path | None, typer.Argument(metavar="[CONFIG]", help="None: all defaults.")] = None,
     *,
     settings: Settings = None,
-    as_json: Annotated[bool, typer.Option("--json", help="Keys and values as JSON, for programs.")] = False,
+    with_expert_keys: Annotated[bool, typer.Option("--all", help="Also the keys for experts.")] = False,
+    as_json: Annotated[bool, typer.Option("--json", help="All keys and values as JSON, for programs.")] = False,
 ) -> None:
-    """Prints the effective configuration as a usable file with every key explained."""
+    """Prints the effective configuration as a usable file with its keys explained."""
     from anello.configuration.text import as_toml
 
     config = _load(config_file, settings)
-    print(json.dumps(config.as_given(), indent=1) + "\n" if as_json else as_toml(config), end="")
+    as_text = (
+        json.dumps(config.as_given(), indent=1) + "\n"
+        if as_json
+        else as_toml(config, with_expert_keys=with_expert_keys)
+    )
+    print(as_text, end="")
 
 
 @config_app.command("reference")
-def config_reference() -> None:
+def config_reference(
+    *, expert: Annotated[bool, typer.Option("--expert", help="Prints docs/reference/expert-keys.md.")] = False
+) -> None:
     """Prints docs/reference/configuration.md, generated from the key descriptions."""
-    from anello.configuration.text import reference
+    from anello.configuration.text import expert_reference, reference
 
-    print(reference(), end="")
+    print(expert_reference() if expert else reference(), end="")

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Simulated events, the same that front ends send: anello.simulate.CHAIN(n_events, seed=1, **parameters).
 
-The parameters are keys of the chain's simulation (docs/reference/configuration.md).
+The parameters are keys of the chain's simulation (docs/reference/expert-keys.md).
 """
 
 from collections.abc import Callable

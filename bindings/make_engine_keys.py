@@ -84,7 +84,8 @@ def _field(key: str, about: Mapping[str, Any]) -> str:
         options += limits
     if about["power_of_two"]:
         kind = f"Annotated[{kind}, PowerOfTwo]"
-        options.append('json_schema_extra={"power_of_two": True}')
+    marks = [f'"{mark}": True' for mark in ("expert", "power_of_two") if about[mark]]
+    options += [f"json_schema_extra={{{', '.join(marks)}}}"] if marks else []
     options += _lengths(about)
     is_taken = key in OF_BASE_MODEL or keyword.iskeyword(key)
     options += [f"alias={_literal(key)}"] if is_taken else []

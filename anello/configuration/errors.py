@@ -62,7 +62,7 @@ def unknown_key(key: str, chain: str) -> ConfigError:
     near = difflib.get_close_matches(key, known_here, n=1, cutoff=0.5)
     by_name = [known for known in known_here if known.rsplit(".", 1)[-1] == key.rsplit(".", 1)[-1]]
     guess = (by_name or near or [""])[0]
-    remedy = f"Did you mean {guess}?" if guess else "anello config show lists the keys"
+    remedy = f"Did you mean {guess}?" if guess else "anello config show --all lists the keys"
     return ConfigError(key, "is not a key of the configuration", key.rsplit(".", 1)[-1], remedy)
 
 
@@ -116,7 +116,7 @@ def _listed(words: Sequence[str]) -> str:
 def _remedy(field: str, details: ErrorDetails, chain: str) -> str:
     key = known_keys(chain).get(field.split("[", maxsplit=1)[0])
     if key is None:
-        return "anello config show lists the keys"
+        return "anello config show --all lists the keys"
     if details["type"] == "literal_error" and isinstance(details["input"], str):
         near = difflib.get_close_matches(details["input"], key.choices, n=1)
         if near:

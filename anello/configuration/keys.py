@@ -23,6 +23,7 @@ class Key:
     bounds: str
     description: str
     choices: tuple[str, ...]
+    expert: bool
 
 
 def config_of(chain: str) -> type[Config]:
@@ -69,9 +70,14 @@ def _walk(model: type[BaseModel], prefix: str) -> Iterator[tuple[str, FieldInfo,
 def _key(name: str, field: FieldInfo, model: type[BaseModel]) -> Key:
     schema = _schemas(model)[name.rpartition(".")[2]]
     return Key(
-        name, field.get_default(), _kind(schema), _bounds(schema), field.description or "",
-        tuple(schema.get("enum", ())),
-    )  # fmt: skip
+        name=name,
+        default=field.get_default(),
+        kind=_kind(schema),
+        bounds=_bounds(schema),
+        description=field.description or "",
+        choices=tuple(schema.get("enum", ())),
+        expert=schema.get("expert", False),
+    )
 
 
 @cache

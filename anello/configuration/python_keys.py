@@ -11,7 +11,7 @@ from pydantic import Field, GetCoreSchemaHandler
 from pydantic_core import CoreSchema, core_schema
 
 from anello import registry
-from anello.configuration.section import Section
+from anello.configuration.section import EXPERT, Section
 
 
 class OneOf:
@@ -81,4 +81,6 @@ class AlarmKeys(Section):
         description="Command for /bin/sh, run when an alarm is raised or cleared; ANELLO_ALARM, ANELLO_ALARM_STATE "
         "(raised, cleared), ANELLO_ALARM_SEVERITY, ANELLO_ALARM_WORDS, ANELLO_RUN say which.",
     )
-    hook_timeout_s: float = Field(default=30, gt=0, le=3600, description="After which the command is killed.")
+    hook_timeout_s: float = Field(
+        default=30, gt=0, le=3600, json_schema_extra=EXPERT, description="After which the command is killed."
+    )

@@ -5,7 +5,7 @@ from copy import copy
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
-from pydantic import AfterValidator, BaseModel, ConfigDict
+from pydantic import AfterValidator, BaseModel, ConfigDict, JsonValue
 
 
 @dataclass(frozen=True)
@@ -54,3 +54,4 @@ def greatest(section: type[Section], key: str) -> int:
 
 
 PowerOfTwo = AfterValidator(_power_of_two)
+EXPERT: dict[str, JsonValue] = {"expert": True}  # json_schema_extra of a key that is shown on request

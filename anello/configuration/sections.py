@@ -3,7 +3,7 @@
 
 Each key is declared once: in the engine's tables, from which engine_keys.py is made (bindings/make_engine_keys.py), or,
 where no C++ code reads it, in python_keys.py. Here sections are put together from both, and rules are added that are
-more than bounds. `anello config show`, docs/reference/configuration.md, `--set` and the checks are made from them. Keys
+more than bounds. `anello config show`, the pages of docs/reference, `--set` and the checks are made from them. Keys
 are handed to the engine under the same names (config_base.Config.flat).
 """
 

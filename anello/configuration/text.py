@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A configuration as text: TOML with every key explained, and the reference page."""
+"""A configuration as text: TOML with every key explained, and the reference pages."""
 
 import dataclasses
 import json
@@ -13,14 +13,21 @@ from anello.configuration.keys import Key, known_keys, sections
 LINE = 110
 
 
-def as_toml(config: Config) -> str:
-    """The effective values as a file that can be read back, each key with its meaning and bounds."""
+def as_toml(config: Config, *, with_expert_keys: bool = True) -> str:
+    """The effective values as a file that can be read back, each key with its meaning and bounds.
+
+    with_expert_keys: also those that have their defaults, without which the file says the same.
+    """
     values = config.as_given()
+    known = known_keys(config.chain)
+    shown = [key for key in known.values() if with_expert_keys or not key.expert or values[key.name] != key.default]
     lines = ["# The effective configuration. Any key can be given as --set key=value, e.g. --set run.seed=7"]
+    if len(shown) < len(known):
+        lines.append(f"# {len(known) - len(shown)} keys for experts have their defaults; --all shows them, too.")
     for section, meaning in sections(config.chain).items():
-        lines += ["", f"# {meaning}", f"[{section}]"] if section else [""]
-        for key in _keys_of(section, config.chain).values():
-            lines += _toml_lines(key, values[key.name])
+        if keys := [key for key in shown if _section(key.name) == section]:
+            lines += ["", f"# {meaning}", f"[{section}]"] if section else [""]
+            lines += [line for key in keys for line in _toml_lines(key, values[key.name])]
     return "\n".join(lines) + "\n"
 
 
@@ -41,22 +48,47 @@ def _toml_lines(key: Key, value: Scalar) -> Iterator[str]:
 
 def reference() -> str:
     """docs/reference/configuration.md."""
+    n_expert = len({name for chain in registry.names() for name, key in known_keys(chain).items() if key.expert})
     lines = [
         "# Configuration",
         "",
-        "Every key of a configuration file (TOML), made from the engine's tables of keys and each `python_keys.py` by",
+        "The keys of a configuration file (TOML), made from the engine's tables of keys and each `python_keys.py` by",
         "`anello config reference`. Each can be given on the command line too: `--set receive.gro=false`; words",
         "need no quotes there. `anello config show FILE` prints the effective values. Unknown keys are refused, and so",
-        "are those of the chains that are not chosen.",
+        f"are those of the chains that are not chosen. {n_expert} more keys, parameters of algorithms and simulations",
+        "and the room in buffers, are [for experts](expert-keys.md).",
         "",
         *_table([_row(key, {}) for key in _keys_of("", registry.default_chain()).values()]),
     ]
-    meanings = {
-        section: meaning for chain in registry.names() for section, meaning in sections(chain).items() if section
-    }
-    for section, meaning in meanings.items():
-        lines += ["", f"## {section}", f"{meaning}{_only_in(section)}", "", *_table(_rows(section))]
+    for section, meaning in _meanings().items():
+        n_more = len(_rows(section, expert=True))
+        more = f" {n_more} more [for experts](expert-keys.md#{section.replace('.', '')})." if n_more else ""
+        lines += _described(section, meaning + _only_in(section) + more, _rows(section, expert=False))
     return "\n".join(lines) + "\n"
+
+
+def expert_reference() -> str:
+    """docs/reference/expert-keys.md."""
+    lines = [
+        "# Keys for experts",
+        "",
+        "Parameters of algorithms and simulations, and the room in buffers: their defaults are measured, and who does",
+        "not know the code behind a key leaves it. They stand in the file as [all others](configuration.md), or follow",
+        "`--set`. `anello config show --all FILE` prints them; without `--all` it prints those that have other values",
+        "than their defaults. Made by `anello config reference --expert`.",
+    ]
+    for section, meaning in _meanings().items():
+        lines += _described(section, meaning + _only_in(section), _rows(section, expert=True))
+    return "\n".join(lines) + "\n"
+
+
+def _meanings() -> dict[str, str]:
+    """Of the sections of all chains."""
+    return {section: meaning for chain in registry.names() for section, meaning in sections(chain).items() if section}
+
+
+def _described(section: str, about: str, rows: list[str]) -> list[str]:
+    return ["", f"## {section}", about, "", *_table(rows)] if rows else []
 
 
 def _only_in(section: str) -> str:
@@ -64,12 +96,12 @@ def _only_in(section: str) -> str:
     return "" if len(having) == len(registry.names()) else f" Chain {' and '.join(having)}."
 
 
-def _rows(section: str) -> list[str]:
+def _rows(section: str, *, expert: bool) -> list[str]:
     """Each key once, with what differs from chain to chain."""
     by_chain = {chain: _keys_of(section, chain) for chain in registry.names() if section in sections(chain)}
-    names = {name: None for keys in by_chain.values() for name in keys}
-    return [_row_of_chains({chain: keys[name] for chain, keys in by_chain.items() if name in keys}, len(by_chain))
-            for name in names]  # fmt: skip
+    names = {name: None for keys in by_chain.values() for name, key in keys.items() if key.expert == expert}
+    of_chains = ({chain: keys[name] for chain, keys in by_chain.items() if name in keys} for name in names)
+    return [_row_of_chains(keys, len(by_chain)) for keys in of_chains]
 
 
 def _row_of_chains(by_chain: dict[str, Key], n_chains: int) -> str:

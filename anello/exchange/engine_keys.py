@@ -38,9 +38,9 @@ class GeneratorKeys(Section):
 
     rate_hz: float = Field(default=0, ge=0, le=1_000_000_000, description="Events/s; 0: as fast as buffers become free.")
     fragment_mean_bytes: float = Field(default=200, ge=1, le=65_528, description="Mean size of a fragment.")
-    fragment_sigma_bytes: float = Field(default=20, ge=0, le=65_528, description="Standard deviation of the size of a fragment.")
-    fragment_min_bytes: int = Field(default=32, ge=1, le=65_528, description="Smallest fragment.")
-    fragment_max_bytes: int = Field(default=240, ge=1, le=65_528, description="Largest fragment.")
+    fragment_sigma_bytes: float = Field(default=20, ge=0, le=65_528, json_schema_extra={"expert": True}, description="Standard deviation of the size of a fragment.")
+    fragment_min_bytes: int = Field(default=32, ge=1, le=65_528, json_schema_extra={"expert": True}, description="Smallest fragment.")
+    fragment_max_bytes: int = Field(default=240, ge=1, le=65_528, json_schema_extra={"expert": True}, description="Largest fragment.")
     payload: Literal["prepared", "fresh"] = Field(default="prepared", description="prepared: bytes and checksums are made once, since writing a card's own memory costs no CPU time; fresh: every byte is written for every event.")
     when_full: Literal["wait", "drop"] = Field(default="wait", description="What the card does without a free buffer; drops are counted.")
 

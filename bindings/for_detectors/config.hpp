@@ -46,7 +46,7 @@ class ConfigReader {
         T result;
         if (!nb::try_cast<T>(value, result))
             throw ConfigError(name, "has another type in this table", nb::cast<std::string>(nb::repr(value)),
-                              "See anello config show.");
+                              "See anello config show --all.");
         return result;
     }
     /// Replaces `value` if the key is given.

@@ -66,6 +66,7 @@ nb::dict about(const KeyRule& rule, const KeyValue& otherwise) {
     key["words"] = nb::cast(std::vector<std::string>(rule.words.begin(), rule.words.end()));
     key["parts"] = nb::cast(std::vector<std::string>(rule.parts.begin(), rule.parts.end()));
     key["meaning"] = rule.meaning;
+    key["expert"] = rule.expert;
     return key;
 }
 

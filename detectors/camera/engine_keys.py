@@ -32,9 +32,9 @@ class CameraSourceKeys(Section):
     rate_hz: float = Field(default=300, ge=0.001, le=1_000_000, description="Mean rate of triggers, events/s.")
     poisson: bool = Field(default=True, description="Triggers at random times; false: at equal distances.")
     burst: bool = Field(default=True, description="All boards send at once, as real cameras do; false: spread over spread_us.")
-    spread_us: float = Field(default=100, ge=0, le=1_000_000, description="Time over which the boards of a trigger send when burst is false, us.")
+    spread_us: float = Field(default=100, ge=0, le=1_000_000, json_schema_extra={"expert": True}, description="Time over which the boards of a trigger send when burst is false, us.")
     paced: bool = Field(default=True, description="Send by the clock; false: as fast as possible.")
-    max_behind_ms: float = Field(default=10, ge=0.001, le=10_000, description="Farther behind its clock, the source skips time instead of sending a flood, ms.")
+    max_behind_ms: float = Field(default=10, ge=0.001, le=10_000, json_schema_extra={"expert": True}, description="Farther behind its clock, the source skips time instead of sending a flood, ms.")
     host: str = Field(default="127.0.0.1", min_length=1, description="Address of the node.")
     ports: list[Annotated[int, Field(ge=0, le=65_535)]] = Field(default=[0], min_length=1, max_length=1024, description="UDP ports of the node, one per board or fewer: the boards share them evenly, in order; 0: those that the node has bound (anello run only).")
     first_board: int = Field(default=0, ge=0, le=1_023, description="First board of this process.")
@@ -50,8 +50,8 @@ class CameraSourceKeys(Section):
     offload: Literal["none", "gso"] = Field(default="gso", description="gso: several fragments per system call, cut apart by the kernel or the card.")
     run_id: int = Field(default=1, ge=0, le=4_294_967_295, description="Number of the run, in every fragment.")
     first_event: int = Field(default=0, ge=0, le=4_294_967_295, description="Number of the first event; numbers wrap.")
-    n_end_markers: int = Field(default=5, ge=1, le=1_000, description="Number of markers that announce the end of the run; one may be lost.")
-    end_marker_spacing_ms: float = Field(default=2, ge=0, le=1_000, description="Time between these markers, ms.")
+    n_end_markers: int = Field(default=5, ge=1, le=1_000, json_schema_extra={"expert": True}, description="Number of markers that announce the end of the run; one may be lost.")
+    end_marker_spacing_ms: float = Field(default=2, ge=0, le=1_000, json_schema_extra={"expert": True}, description="Time between these markers, ms.")
     start_at_ns: int = Field(default=0, ge=0, le=4_000_000_000_000_000_000, description="Wall-clock time of the first trigger, ns since 1970, so that several processes start together; 0: at once.")
     core: int = Field(default=-1, ge=-1, le=4_095, description="Logical core of the sending thread; -1: any.")
     wait: Literal["spin", "sleep"] = Field(default="sleep", description="What the sending thread does until the next trigger.")
@@ -84,7 +84,7 @@ class CameraBuilderKeys(Section):
     event_number_bits: int = Field(default=32, ge=10, le=32, description="How many bits boards count events with; beyond them the builder counts on.")
     verify_checksum: bool = Field(default=True, description="Check the CRC-32C of fragments that carry one.")
     copy_: Literal["auto", "plain", "ahead", "non_temporal"] = Field(default="auto", alias="copy", description="How fragments are copied to event memory; auto: the method, and with sockets the bytes per system call, with the lowest cost, measured on live traffic and reported.")
-    in_place: bool = Field(default=False, description="The kernel writes a fragment directly into its slot if the next one can be predicted; needs receive.gro = false.")
+    in_place: bool = Field(default=False, json_schema_extra={"expert": True}, description="The kernel writes a fragment directly into its slot if the next one can be predicted; needs receive.gro = false.")
 
 
 class CameraCalibrateKeys(Section):
@@ -116,8 +116,8 @@ class CompressionKeys(Section):
     """What is done with the events that the filter keeps."""
 
     zstd_level: int = Field(default=1, ge=0, le=19, description="Compression level of events; 0: none.")
-    shuffle: Literal["none", "byte", "bit"] = Field(default="byte", description="How the samples of a record are reordered before compression.")
-    table_shuffle: Literal["none", "byte", "bit"] = Field(default="bit", description="The same for a file of the format table.")
+    shuffle: Literal["none", "byte", "bit"] = Field(default="byte", json_schema_extra={"expert": True}, description="How the samples of a record are reordered before compression.")
+    table_shuffle: Literal["none", "byte", "bit"] = Field(default="bit", json_schema_extra={"expert": True}, description="The same for a file of the format table.")
     compression: Literal["given", "auto"] = Field(default="given", description="given: as zstd_level and shuffle say, records by differences; auto: the smallest of several ways that stay within compress_budget_us, tried on the run's first events.")
     compress_budget_us: float = Field(default=2_000, ge=10, le=1_000_000, description="What compression = auto may take of a core for an event, us.")
     compress_threads: int = Field(default=0, ge=-1, le=64, description="Threads that compress kept events side by side, in their order; 0: the one that sends; -1: one for each core.")
@@ -128,7 +128,7 @@ class CameraSendKeys(Section):
 
     file: str = Field(default="", description="HDF5 file, relative to the report directory; empty: none.")
     file_format: Literal["table", "records"] = Field(default="table", description="How the file holds what boards sent. table: arrays, for h5py and all that reads HDF5; records: bytes that Anello reads, smaller.")
-    max_file_bytes: int = Field(default=0, ge=0, le=1_000_000_000_000_000, description="Size in bytes after which a new file (-0001, -0002 ...) begins; 0: one file.")
+    max_file_bytes: int = Field(default=0, ge=0, le=1_000_000_000_000_000, description="A new file (-0001, -0002 ...) once one has so many bytes; 0: one file.")
     tcp_host: str = Field(default="", description="Host that receives the event stream; empty: none.")
     tcp_port: int = Field(default=0, ge=0, le=65_535, description="Its TCP port.")
 
@@ -150,9 +150,9 @@ class CameraThreadsKeys(Section):
 
     layout: list[str] = Field(default=["receive+build+filter", "send"], min_length=1, max_length=32, description="One entry per thread: its stages, joined by +. All stages, in the order of the data path.")
     layout_parts: ClassVar[tuple[str, ...]] = ("receive", "build", "filter", "send",)
-    cores: list[Annotated[int, Field(ge=-1, le=4_095)]] = Field(default=[], max_length=256, description="Logical core of each thread of the layout, then of their second lanes, third lanes and so on; -1 or missing: any core.")
-    wait: Literal["auto", "spin", "spin_pinned", "sleep"] = Field(default="auto", description="What a thread does without work. sleep: new data wakes it; spin: it polls and takes a whole core; spin_pinned: threads with a core spin, the others sleep; auto: spin_pinned if that core is isolated or the other threads have enough idle cores, otherwise sleep.")
-    placement: Literal["auto", "free"] = Field(default="auto", description="Placement of threads without a given core. auto: each thread on the data's way gets a core, with real-time priority if permitted, and all other threads share the rest; free: the operating system places them.")
-    priority: Literal["usual", "realtime"] = Field(default="usual", description="Priority of threads with a core, and of simulated front ends; realtime: above all normal threads.")
-    rest_us: float = Field(default=100, ge=0, le=10_000, description="How long a sleeping thread rests after it found few datagrams (fewer than 16), so that it finds more next time, us. This saves CPU time per datagram and adds at most this latency, like interrupt moderation of a network card; 0: never.")
-    probe_share: float = Field(default=0.004, ge=0, le=0.5, description="Share of each core of the run for measuring how late the machine wakes threads; 0: not measured.")
+    cores: list[Annotated[int, Field(ge=-1, le=4_095)]] = Field(default=[], max_length=256, description="Logical core of each thread of the layout, then of their second lanes, their third and so on; -1 or left out: any.")
+    wait: Literal["auto", "spin", "spin_pinned", "sleep"] = Field(default="auto", description="What a thread does when there is nothing to do. sleep: it is woken by what comes; spin: it looks again, at the cost of a core; spin_pinned: so do those that have a core; auto: the same, where that core is isolated or everything else has idle cores enough, otherwise sleep.")
+    placement: Literal["auto", "free"] = Field(default="auto", description="Where cores are not given; auto: threads on the data's way on cores of their own, at real-time priority where permitted, everything else on the others; free: wherever the system puts them.")
+    priority: Literal["usual", "realtime"] = Field(default="usual", description="Of threads that have a core, and of simulated front ends; realtime: before all usual threads.")
+    rest_us: float = Field(default=100, ge=0, le=10_000, json_schema_extra={"expert": True}, description="How long a thread that sleeps rests after it found few datagrams (below 16), so that it finds more next time, us: less CPU time per datagram, so much more latency at most, as interrupt moderation of a network card; 0: never.")
+    probe_share: float = Field(default=0.004, ge=0, le=0.5, description="Of each core of the run, that may go into measuring how late the machine wakes a thread; 0: not measured.")

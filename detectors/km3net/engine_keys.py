@@ -17,8 +17,8 @@ class Km3netLineKeys(Section):
     first_height_m: float = Field(default=65, ge=0, le=10_000, description="Height of the lowest DOM, m.")
     spacing_m: float = Field(default=36, ge=0.1, le=1_000, description="Distance of two DOMs, m; ARCA 36, ORCA about 9.")
     detector_id: int = Field(default=1, ge=0, le=2_147_483_647, description="Number of the detector, in its messages.")
-    t0_spread_ns: float = Field(default=15, ge=0, le=1_000, description="Delay of a PMT against the others, at most, to both sides, ns.")
-    t0_seed: int = Field(default=1, ge=0, le=4_000_000_000_000_000_000, description="Seed of these delays: boards and node must have the same.")
+    t0_spread_ns: float = Field(default=15, ge=0, le=1_000, json_schema_extra={"expert": True}, description="Delay of a PMT against the others, at most, to both sides, ns.")
+    t0_seed: int = Field(default=1, ge=0, le=4_000_000_000_000_000_000, json_schema_extra={"expert": True}, description="Seed of these delays: boards and node must have the same.")
     long_header: bool = Field(default=True, description="Headers of 40 bytes, and trailers, as in the sea; false: 28 bytes, older boards, no trailers.")
 
 
@@ -32,21 +32,21 @@ class Km3netBoardsKeys(Section):
     """The front ends: what a simulated sea lets the PMTs see, and how the boards send it."""
 
     singles_hz: float = Field(default=7_000, ge=0, le=1_000_000, description="Mean rate of a PMT without coincidences, Hz; PMTs differ by 10 %.")
-    k40_hz: float = Field(default=656, ge=0, le=100_000, description="Coincidences from 40K decays, Hz per DOM.")
-    afterpulse_share: float = Field(default=0.005, ge=0, le=1, description="Share of hits with another of the same PMT 6 to 25 ns later.")
-    time_spread_ns: float = Field(default=2, ge=0, le=100, description="Spread of a PMT's times (sigma), ns.")
+    k40_hz: float = Field(default=656, ge=0, le=100_000, json_schema_extra={"expert": True}, description="Coincidences from 40K decays, Hz per DOM.")
+    afterpulse_share: float = Field(default=0.005, ge=0, le=1, json_schema_extra={"expert": True}, description="Share of hits with another of the same PMT 6 to 25 ns later.")
+    time_spread_ns: float = Field(default=2, ge=0, le=100, json_schema_extra={"expert": True}, description="Spread of a PMT's times (sigma), ns.")
     muon_hz: float = Field(default=5, ge=0, le=10_000, description="Muons that pass within muon_radius_m of the line, nearly downwards, /s.")
-    muon_radius_m: float = Field(default=30, ge=0.1, le=1_000, description="Greatest distance of a muon, m.")
+    muon_radius_m: float = Field(default=30, ge=0.1, le=1_000, json_schema_extra={"expert": True}, description="Greatest distance of a muon, m.")
     host: str = Field(default="127.0.0.1", min_length=1, description="Address of the node.")
     ports: list[Annotated[int, Field(ge=0, le=65_535)]] = Field(default=[0], min_length=1, max_length=1024, description="UDP ports of the node, which DOMs take in turn; 0: what the node has bound (anello run only).")
     first_dom: int = Field(default=0, ge=0, le=4_095, description="First DOM that sends; nodes of a farm start their share.")
     doms: int = Field(default=0, ge=0, le=4_096, description="How many DOMs send; 0: all from first_dom on.")
     run_number: int = Field(default=1, ge=0, le=4_294_967_295, description="Number of the run, in every datagram.")
     first_slice: int = Field(default=0, ge=0, le=40_000_000_000, description="Number of the first slice, in 100 ms since 1970; 0: that of the start. A farm counts from it, also where boards are real: slices before it are not used.")
-    pool_slices: int = Field(default=10, ge=1, le=1_000, description="Different slices made at start, 2.3 MB each; sent in turn.")
-    hits_per_datagram: int = Field(default=670, ge=1, le=10_000, description="Most hits of a datagram, 6 bytes each; 229 fit into 1500 bytes.")
+    pool_slices: int = Field(default=10, ge=1, le=1_000, json_schema_extra={"expert": True}, description="Different slices made at start, 2.3 MB each; sent in turn.")
+    hits_per_datagram: int = Field(default=670, ge=1, le=10_000, json_schema_extra={"expert": True}, description="Most hits of a datagram, 6 bytes each; 229 fit into 1500 bytes.")
     paced: bool = Field(default=True, description="Send by the clock; false: as fast as it goes.")
-    max_behind_ms: float = Field(default=50, ge=0.001, le=10_000, description="Farther behind, time is forgone instead of sending a flood, ms.")
+    max_behind_ms: float = Field(default=50, ge=0.001, le=10_000, json_schema_extra={"expert": True}, description="Farther behind, time is forgone instead of sending a flood, ms.")
     core: int = Field(default=-1, ge=-1, le=4_095, description="Logical core of the sending thread; -1: any.")
 
 
@@ -67,7 +67,7 @@ class Km3netSlicesKeys(Section):
     window: int = Field(default=8, ge=2, le=1_000, description="Slices open at a time: how far DOMs may be apart.")
     max_lag: int = Field(default=3, ge=0, le=1_000, description="A slice is passed on when half of the DOMs are this far beyond it.")
     n_slices: int = Field(default=24, ge=3, le=2_000, description="Slices in memory, 7 MB each for a line; more than window.")
-    max_hits: int = Field(default=65536, ge=1, le=10_000_000, description="Room for hits of a DOM in a slice; at 20 kHz per PMT 62,000.")
+    max_hits: int = Field(default=65536, ge=1, le=10_000_000, json_schema_extra={"expert": True}, description="Room for hits of a DOM in a slice; at 20 kHz per PMT 62,000.")
     timeout_ms: float = Field(default=1_000, ge=1, le=1_000_000, description="A slice is passed on at most this long after its first datagram, ms.")
 
 
@@ -77,14 +77,14 @@ class Km3netCoincidencesKeys(Section):
     l1_ns: float = Field(default=25, ge=0, le=1_000, description="L1: two hits of a DOM so close in time, ns.")
     different_pmts: bool = Field(default=True, description="An L1 needs two PMTs; false: two hits of one PMT do too. Both are counted.")
     l2_ns: float = Field(default=10, ge=0, le=1_000, description="L2 and supernova: hits so close in time, ns.")
-    l2_cos_min: float = Field(default=0, ge=-1, le=1, description="L2: least cosine of the angle between two PMTs; 0: within 90 degrees.")
+    l2_cos_min: float = Field(default=0, ge=-1, le=1, json_schema_extra={"expert": True}, description="L2: least cosine of the angle between two PMTs; 0: within 90 degrees.")
     sn_pmts: int = Field(default=4, ge=2, le=31, description="Supernova: least number of PMTs of a DOM.")
     min_hits: int = Field(default=4, ge=2, le=1_000, description="Event: least number of L1.")
     min_doms: int = Field(default=4, ge=2, le=1_000, description="Event: least number of DOMs.")
-    road_m: float = Field(default=90, ge=0, le=1_000, description="Event: greatest distance between a DOM and the muon, m; ORCA 43.")
-    reach_m: float = Field(default=500, ge=0, le=10_000, description="Event: greatest distance of two DOMs, m; ORCA 165.")
-    extra_ns: float = Field(default=25, ge=0, le=1_000, description="Event: tolerance of the causal window, ns.")
-    limit: int = Field(default=100, ge=2, le=1_000, description="More L1 in one neighbourhood are an event without looking further.")
+    road_m: float = Field(default=90, ge=0, le=1_000, json_schema_extra={"expert": True}, description="Event: greatest distance between a DOM and the muon, m; ORCA 43.")
+    reach_m: float = Field(default=500, ge=0, le=10_000, json_schema_extra={"expert": True}, description="Event: greatest distance of two DOMs, m; ORCA 165.")
+    extra_ns: float = Field(default=25, ge=0, le=1_000, json_schema_extra={"expert": True}, description="Event: tolerance of the causal window, ns.")
+    limit: int = Field(default=100, ge=2, le=1_000, json_schema_extra={"expert": True}, description="More L1 in one neighbourhood are an event without looking further.")
     snapshot_ns: float = Field(default=1_000, ge=0, le=1_000_000, description="Hits shown this long before and behind an event, ns.")
 
 
@@ -92,7 +92,7 @@ class Km3netStoreKeys(Section):
     """Slices and events to a file."""
 
     messages: str = Field(default="", description="File of the experiment's own messages (L1 slices, summary slices, events), relative to the report directory; empty: none.")
-    max_file_bytes: int = Field(default=0, ge=0, le=1_000_000_000_000_000, description="Size in bytes after which a new file (-0001, -0002 ...) begins; 0: one file.")
+    max_file_bytes: int = Field(default=0, ge=0, le=1_000_000_000_000_000, description="A new file (-0001, -0002 ...) once one has so many bytes; 0: one file.")
 
 
 class Km3netThreadsKeys(Section):
@@ -100,9 +100,9 @@ class Km3netThreadsKeys(Section):
 
     layout: list[str] = Field(default=["receive", "trigger", "store"], min_length=1, max_length=32, description="One entry per thread: its stages, joined by +. All stages, in the order of the data path.")
     layout_parts: ClassVar[tuple[str, ...]] = ("receive", "trigger", "store",)
-    cores: list[Annotated[int, Field(ge=-1, le=4_095)]] = Field(default=[], max_length=256, description="Logical core of each thread of the layout, then of their second lanes, third lanes and so on; -1 or missing: any core.")
-    wait: Literal["auto", "spin", "spin_pinned", "sleep"] = Field(default="auto", description="What a thread does without work. sleep: new data wakes it; spin: it polls and takes a whole core; spin_pinned: threads with a core spin, the others sleep; auto: spin_pinned if that core is isolated or the other threads have enough idle cores, otherwise sleep.")
-    placement: Literal["auto", "free"] = Field(default="auto", description="Placement of threads without a given core. auto: each thread on the data's way gets a core, with real-time priority if permitted, and all other threads share the rest; free: the operating system places them.")
-    priority: Literal["usual", "realtime"] = Field(default="usual", description="Priority of threads with a core, and of simulated front ends; realtime: above all normal threads.")
-    rest_us: float = Field(default=20, ge=0, le=10_000, description="How long a sleeping thread rests after it found few datagrams (fewer than 16), so that it finds more next time, us. This saves CPU time per datagram and adds at most this latency, like interrupt moderation of a network card; 0: never.")
-    probe_share: float = Field(default=0.004, ge=0, le=0.5, description="Share of each core of the run for measuring how late the machine wakes threads; 0: not measured.")
+    cores: list[Annotated[int, Field(ge=-1, le=4_095)]] = Field(default=[], max_length=256, description="Logical core of each thread of the layout, then of their second lanes, their third and so on; -1 or left out: any.")
+    wait: Literal["auto", "spin", "spin_pinned", "sleep"] = Field(default="auto", description="What a thread does when there is nothing to do. sleep: it is woken by what comes; spin: it looks again, at the cost of a core; spin_pinned: so do those that have a core; auto: the same, where that core is isolated or everything else has idle cores enough, otherwise sleep.")
+    placement: Literal["auto", "free"] = Field(default="auto", description="Where cores are not given; auto: threads on the data's way on cores of their own, at real-time priority where permitted, everything else on the others; free: wherever the system puts them.")
+    priority: Literal["usual", "realtime"] = Field(default="usual", description="Of threads that have a core, and of simulated front ends; realtime: before all usual threads.")
+    rest_us: float = Field(default=20, ge=0, le=10_000, json_schema_extra={"expert": True}, description="How long a thread that sleeps rests after it found few datagrams (below 16), so that it finds more next time, us: less CPU time per datagram, so much more latency at most, as interrupt moderation of a network card; 0: never.")
+    probe_share: float = Field(default=0.004, ge=0, le=0.5, description="Of each core of the run, that may go into measuring how late the machine wakes a thread; 0: not measured.")

@@ -51,6 +51,7 @@ struct KeyRule {
     std::span<const char* const> words;  ///< of an enum: its values in order
     const char* meaning;
     std::span<const std::string_view> parts = {};  ///< words that each text of a list joins by "+"
+    bool expert = false;  ///< a parameter of an algorithm, or the room in a buffer: shown on request
 };
 
 /// Throws ConfigError that names the section and the key.
@@ -179,11 +180,23 @@ struct Key : KeyRule {
         key.parts = these;
         return key;
     }
+    constexpr Key for_experts() const {
+        Key key = *this;
+        key.expert = true;
+        return key;
+    }
 
   private:
     template <auto access>
     using Member = std::remove_cvref_t<std::invoke_result_t<decltype(access), Config&>>;
 };
+
+/// All keys of a table.
+template <typename Config, std::size_t n>
+constexpr std::array<Key<Config>, n> for_experts(std::array<Key<Config>, n> keys) {
+    for (Key<Config>& key : keys) key.expert = true;
+    return keys;
+}
 
 template <typename Config, std::size_t n, std::size_t m>
 constexpr std::array<Key<Config>, n + m> joined(const std::array<Key<Config>, n>& first,

@@ -28,9 +28,10 @@ constexpr std::array keys{
     K::of<&C::rate_hz>("rate_hz", {0, 1e9}, "Events/s; 0: as fast as buffers become free."),
     K::of<&C::fragment_mean_bytes>("fragment_mean_bytes", {1, max_fragment_bytes}, "Mean size of a fragment."),
     K::of<&C::fragment_sigma_bytes>("fragment_sigma_bytes", {0, max_fragment_bytes},
-                                    "Standard deviation of the size of a fragment."),
-    K::of<&C::fragment_min_bytes>("fragment_min_bytes", {1, max_fragment_bytes}, "Smallest fragment."),
-    K::of<&C::fragment_max_bytes>("fragment_max_bytes", {1, max_fragment_bytes}, "Largest fragment."),
+                                    "Standard deviation of the size of a fragment.")
+        .for_experts(),
+    K::of<&C::fragment_min_bytes>("fragment_min_bytes", {1, max_fragment_bytes}, "Smallest fragment.").for_experts(),
+    K::of<&C::fragment_max_bytes>("fragment_max_bytes", {1, max_fragment_bytes}, "Largest fragment.").for_experts(),
     K::of<&C::payload>("payload",
                        "prepared: bytes and checksums are made once, since writing a card's own memory costs no CPU "
                        "time; fresh: every byte is written for every event."),

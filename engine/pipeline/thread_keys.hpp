@@ -39,7 +39,8 @@ inline constexpr std::array running_keys{
         "rest_us", {0, 10'000},
         "How long a sleeping thread rests after it found few datagrams (fewer than 16), so that it finds more next "
         "time, us. This saves CPU time per datagram and adds at most this latency, like interrupt moderation of a "
-        "network card; 0: never."),
+        "network card; 0: never.")
+        .for_experts(),
     Key<Threads>::template of<&ThreadsConfig::probe_share>(
         "probe_share", {0, 0.5},
         "Share of each core of the run for measuring how late the machine wakes threads; 0: not measured."),

@@ -29,7 +29,8 @@ constexpr std::array of_boards{
         "ports", Limits{}.entries(1, max_boards),
         "UDP ports of the node, which boards take in turn; 0: what the node has bound (anello run only)."),
     K::of<&PacketSourceConfig::max_behind_ms>("max_behind_ms", {0.001, 10'000},
-                                              "Farther behind, time is forgone instead of sending a flood, ms."),
+                                              "Farther behind, time is forgone instead of sending a flood, ms.")
+        .for_experts(),
     K::of<in<&PacketSourceConfig::thread, &ThreadConfig::core>>("core", {-1, 4095},
                                                                 "Logical core of the sending thread; -1: any."),
 };

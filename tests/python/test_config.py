@@ -1,7 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
 """Every key can be set, every wrong value is refused in the user's words."""
 
+import re
 import tomllib
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -16,7 +18,7 @@ from anello.camera.configuration.config import CameraConfig
 from anello.configuration import keys as config_keys
 from anello.configuration.keys import Key, known_keys
 from anello.configuration.load import Config, load
-from anello.configuration.text import as_toml, reference
+from anello.configuration.text import as_toml, expert_reference, reference
 from anello.errors import ConfigError
 from anello.exchange.configuration.config import ExchangeConfig
 from anello.rich.configuration.config import RichConfig
@@ -291,7 +293,9 @@ def test_any_choice_of_keys_reads_back_as_shown(data: st.DataObject, chain: str)
     if isinstance(config, ConfigError):  # two of them do not go together
         assert config.field in known_keys(chain)
     else:
-        assert load(None, values=tomllib.loads(as_toml(config))) == config
+        for with_expert_keys in (True, False):
+            shown = as_toml(config, with_expert_keys=with_expert_keys)
+            assert load(None, values=tomllib.loads(shown)) == config
 
 
 @given(chain_and_name=st.sampled_from(KEYS), text=st.text(max_size=20))
@@ -433,9 +437,39 @@ def test_a_right_configuration_is_read_without_schemas(described: list[type[Base
     assert described == []
 
 
-def test_reference_page_is_up_to_date() -> None:
-    page = ROOT / "docs/reference/configuration.md"
-    assert page.read_text() == reference(), f"anello config reference > {page.relative_to(ROOT)}"
+@pytest.mark.parametrize(
+    ("page", "made", "option"),
+    [("configuration.md", reference, ""), ("expert-keys.md", expert_reference, " --expert")],
+)
+def test_reference_page_is_up_to_date(page: str, made: Callable[[], str], option: str) -> None:
+    path = ROOT / "docs/reference" / page
+    assert path.read_text() == made(), f"anello config reference{option} > {path.relative_to(ROOT)}"
+
+
+def rows_of(page: str) -> set[str]:
+    """The keys, whole, that a page has a row for."""
+    sections = [part.partition("\n")[::2] for part in page.split("\n## ")[1:]]
+    return {f"{section}.{key}" for section, text in sections for key in re.findall(r"^\| `(\w+)` \|", text, re.M)}
+
+
+def test_each_key_is_on_one_of_the_two_pages() -> None:
+    everyone, expert = rows_of(reference()), rows_of(expert_reference())
+    assert everyone | expert == {name for _, name in KEYS}
+    assert everyone & expert == set()
+    assert expert > {f"trigger.multiring.{key}" for key in ("groups", "beam_width")}
+    assert "receive.ports" in everyone
+
+
+def test_keys_for_experts_are_shown_on_request_and_where_they_are_not_as_ever() -> None:
+    config = load(None, ["trigger.multiring.max_work=7"])
+    for_all, all_of_them = (tomllib.loads(as_toml(config, with_expert_keys=with_them)) for with_them in (False, True))
+    assert for_all["trigger"]["multiring"] == {"max_work": 7}
+    assert for_all["trigger"].keys() == all_of_them["trigger"].keys() - {
+        "isa", "acceptance", "histogram", "almagest", "single"
+    }  # fmt: skip
+    assert all_of_them == tomllib.loads(as_toml(config))
+    n_left_out = sum(key.expert for key in known_keys("rich").values()) - 1
+    assert f"# {n_left_out} keys for experts" in as_toml(config, with_expert_keys=False)
 
 
 def test_all_that_is_wrong_is_told_at_once_with_its_line(tmp_path: Path) -> None:

@@ -126,8 +126,8 @@ using C = CompressionConfig;
 using K = Key<C>;
 constexpr std::array keys{
     K::of<&C::level>("zstd_level", {0, 19}, "Compression level of events; 0: none."),
-    K::of<&C::shuffle>("shuffle", "How the samples of a record are reordered before compression."),
-    K::of<&C::table_shuffle>("table_shuffle", "The same for a file of the format table."),
+    K::of<&C::shuffle>("shuffle", "How the samples of a record are reordered before compression.").for_experts(),
+    K::of<&C::table_shuffle>("table_shuffle", "The same for a file of the format table.").for_experts(),
     K::of<&C::choice>(
         "compression",
         "given: as zstd_level and shuffle say, records by differences; auto: the smallest of several ways "

@@ -38,11 +38,12 @@ constexpr std::array source_keys{
     K::of<&C::rate_hz>("rate_hz", {1e-3, 1e6}, "Mean rate of triggers, events/s."),
     K::of<&C::poisson>("poisson", "Triggers at random times; false: at equal distances."),
     K::of<&C::burst>("burst", "All boards send at once, as real cameras do; false: spread over spread_us."),
-    K::of<&C::spread_us>("spread_us", {0, 1e6},
-                         "Time over which the boards of a trigger send when burst is false, us."),
+    K::of<&C::spread_us>("spread_us", {0, 1e6}, "Time over which the boards of a trigger send when burst is false, us.")
+        .for_experts(),
     K::of<&C::paced>("paced", "Send by the clock; false: as fast as possible."),
     K::of<&C::max_behind_ms>("max_behind_ms", {0.001, 10'000},
-                             "Farther behind its clock, the source skips time instead of sending a flood, ms."),
+                             "Farther behind its clock, the source skips time instead of sending a flood, ms.")
+        .for_experts(),
     K::of<&C::host>("host", not_empty, "Address of the node."),
     K::of<&C::ports>("ports", Limits{}.entries(1, max_camera_geometry_boards),
                      "UDP ports of the node, one per board or fewer: the boards share them evenly, in order; 0: those "
@@ -71,8 +72,10 @@ constexpr std::array source_keys{
     K::of<&C::run_id>("run_id", "Number of the run, in every fragment."),
     K::of<&C::first_event>("first_event", "Number of the first event; numbers wrap."),
     K::of<&C::n_end_markers>("n_end_markers", {1, 1000},
-                             "Number of markers that announce the end of the run; one may be lost."),
-    K::of<&C::end_marker_spacing_ms>("end_marker_spacing_ms", {0, 1000}, "Time between these markers, ms."),
+                             "Number of markers that announce the end of the run; one may be lost.")
+        .for_experts(),
+    K::of<&C::end_marker_spacing_ms>("end_marker_spacing_ms", {0, 1000}, "Time between these markers, ms.")
+        .for_experts(),
     K::of<&C::start_at_ns>("start_at_ns", {0, 4e18},
                            "Wall-clock time of the first trigger, ns since 1970, so that several processes start "
                            "together; 0: at once."),

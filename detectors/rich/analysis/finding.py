@@ -45,7 +45,7 @@ def find_rings(
     isa: instruction set of the CPU, `automatic` or one of `scalar`, `sse42`, `avx2`, `avx512`.
     threads: number of threads that share the events; the result does not depend on it. None: as many as this process
         has cores, at most one for each thousand events.
-    params: keys below [trigger], e.g. {"acceptance.radius_min_mm": 90}; docs/reference/configuration.md has them.
+    params: keys below [trigger], e.g. {"acceptance.radius_min_mm": 90}; docs/reference/expert-keys.md has them.
     quality: the result's `quality` tells hits assigned, covariance and likelihood ratio (class RingQuality), by the
         detector's description in params: multiring.yield_hits, noise_hits, smear_mm, pmt_radius_mm.
     progress: whether to show on standard error how far it is, where there are more than 65,536 events.
@@ -67,14 +67,23 @@ def find_rings(
 
     with engine_errors():
         _refuse_unknown(params or {})
-        search = partial(engine().find_rings, algorithm=algorithm, backend=backend, isa=isa, threads=n_threads,
-                         params=dict(params or {}), quality=quality)  # fmt: skip
+        search = partial(
+            engine().find_rings,
+            algorithm=algorithm,
+            backend=backend,
+            isa=isa,
+            threads=n_threads,
+            params=dict(params or {}),
+            quality=quality,
+        )
         if not progress or len(offset) - 1 <= EVENTS_AT_ONCE:
             return _rings(*search(x_mm, y_mm, offset))
-        return Rings.joined([
-            _rings(*search(x_mm[part[0] : part[-1]], y_mm[part[0] : part[-1]], part - part[0]))
-            for part in _parts(offset)
-        ])  # fmt: skip
+        return Rings.joined(
+            [
+                _rings(*search(x_mm[part[0] : part[-1]], y_mm[part[0] : part[-1]], part - part[0]))
+                for part in _parts(offset)
+            ]
+        )
 
 
 def _rings(columns: RingColumns, judged: Mapping[str, NDArray[Any]] | None) -> Rings:
@@ -99,8 +108,12 @@ def _parameters() -> tuple[str, ...]:
     """Of all ring finders: the keys of the sections below trigger."""
     from anello.engine import _engine
 
-    return tuple(f"{table['section']}.{key}".removeprefix("trigger.") for table in _engine.key_tables().values()
-                 if table["section"].startswith("trigger.") for key in table["keys"])  # fmt: skip
+    return tuple(
+        f"{table['section']}.{key}".removeprefix("trigger.")
+        for table in _engine.key_tables().values()
+        if table["section"].startswith("trigger.")
+        for key in table["keys"]
+    )
 
 
 def _refuse_unknown(params: Mapping[str, Any]) -> None:
@@ -108,8 +121,9 @@ def _refuse_unknown(params: Mapping[str, Any]) -> None:
     for key, value in params.items():
         if key not in _parameters():
             near = difflib.get_close_matches(key, _parameters(), n=1, cutoff=0)
-            raise ConfigError(f"trigger.{key}", "is not a parameter of the ring finders", str(value),
-                              f"Did you mean {near[0]}?")  # fmt: skip
+            raise ConfigError(
+                f"trigger.{key}", "is not a parameter of the ring finders", str(value), f"Did you mean {near[0]}?"
+            )
 
 
 def _one_of(name: str, value: str, choices: tuple[str, ...]) -> None:

@@ -19,16 +19,18 @@ constexpr std::array block_room{
         "one core."),
     Key<R>::of<&R::n_buffers>("n_buffers", {2, 65'536}, "Persistent buffers per board."),
     Key<R>::of<&R::events_per_buffer>("events_per_buffer", {1, 65'536},
-                                      "A buffer is passed on when it has this many events."),
+                                      "A buffer is passed on when it has this many events.")
+        .for_experts(),
     Key<R>::of<&R::hits_per_board_event>("hits_per_event", {1, 255},
-                                         "Room for hits in a buffer, as a mean per event and board."),
+                                         "Room for hits in a buffer, as a mean per event and board.")
+        .for_experts(),
 };
 
-constexpr std::array batch_room{
+constexpr std::array batch_room = for_experts(std::array{
     Key<R>::of<&R::batch_events>("batch_events", {1, 65'536}, "A batch is passed on when it has this many events."),
     Key<R>::of<&R::hits_per_event>("hits_per_event", {1, 1024}, "Room for hits in a batch, as a mean per event."),
     Key<R>::of<&R::n_batches>("n_batches", {2, 65'536}, "Batches that circulate between build and emit."),
-};
+});
 
 constexpr std::array node_trigger{
     Key<NodeConfig>::of<&NodeConfig::n_trigger_threads>("threads", {1, 256},

@@ -35,7 +35,8 @@ void set_primitive_ids(DeciderConfig& config, const KeyValue& value) {
 
 constexpr std::array keys{
     K::of<in<&C::finder, &RingFinderConfig::algorithm>>("algorithm", "Algorithm that finds rings."),
-    K::of<in<&C::finder, &RingFinderConfig::isa>>("isa", "Instruction set; automatic: the widest of this processor."),
+    K::of<in<&C::finder, &RingFinderConfig::isa>>("isa", "Instruction set; automatic: the widest of this processor.")
+        .for_experts(),
     K::of<&C::backend>("backend", "Where rings are found; auto: on a CUDA device where one can be used."),
     K::of<&C::in_time_window_ns>("in_time_window_ns", {0, 3000},
                                  "Hits within +- this of the event's time are used, ns; 0: all hits."),

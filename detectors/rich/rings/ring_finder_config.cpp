@@ -9,25 +9,25 @@ namespace anello::rich {
 namespace {
 
 using A = Acceptance;
-constexpr std::array acceptance{
+constexpr std::array acceptance = for_experts(std::array{
     Key<A>::of<&A::centre_x_mm>("centre_x_mm", {-2000, 2000}, "Middle of the region of ring centres, x."),
     Key<A>::of<&A::centre_y_mm>("centre_y_mm", {-2000, 2000}, "Middle of the region of ring centres, y."),
     Key<A>::of<&A::centre_max_mm>("centre_max_mm", {1, 2000}, "Maximum distance of a centre from that middle."),
     Key<A>::of<&A::radius_min_mm>("radius_min_mm", {20, 1000}, "Minimum radius."),
     Key<A>::of<&A::radius_max_mm>("radius_max_mm", {21, 2000}, "Maximum radius."),
-};
+});
 
 using H = HistogramParameters;
-constexpr std::array histogram{
+constexpr std::array histogram = for_experts(std::array{
     Key<H>::of<&H::half_width_mm>("half_width_mm", {1, 2000}, "Half the side of the grid."),
     Key<H>::of<&H::bin_mm>("bin_mm", {1, 500}, "Bin of the distance histogram, 8x8 stage."),
     Key<H>::of<&H::fine_bin_mm>("fine_bin_mm", {1, 500}, "Bin of the distance histogram, 2x2 stage."),
     Key<H>::of<&H::threshold>("threshold", {3, max_hits_per_event},
                               "Minimum number of hits in a bin that make a ring."),
-};
+});
 
 using P = AlmagestParameters;
-constexpr std::array almagest{
+constexpr std::array almagest = for_experts(std::array{
     Key<P>::of<&P::min_pair_mm>("min_pair_mm", {0, 1000}, "Minimum distance between two hits of a triplet."),
     Key<P>::of<&P::max_triplet_radius_mm>("max_triplet_radius_mm", {1, 2000}, "Maximum circumradius of a triplet."),
     Key<P>::of<&P::ptolemy_mm2>("ptolemy_mm2", {0, 1e5}, "Maximum Ptolemy value of a fourth hit, mm^2."),
@@ -36,10 +36,10 @@ constexpr std::array almagest{
     Key<P>::of<&P::max_pull2>("max_pull2", {0.1, 1e6}, "The worst hit is dropped while its squared pull exceeds this."),
     Key<P>::of<&P::max_drops>("max_drops", {0, max_hits_per_event}, "Maximum number of hits dropped from a ring."),
     Key<P>::of<&P::min_ring_hits>("min_ring_hits", {3, max_hits_per_event}, "Minimum number of hits of a ring."),
-};
+});
 
 using S = SingleParameters;
-constexpr std::array single{
+constexpr std::array single = for_experts(std::array{
     Key<S>::of<&S::window_mm>("window_mm", Limits{1, 500}.entries(5, 5),
                               "Distance from the ring where a hit's weight is 0, for each of the five fits."),
     Key<S>::of<&S::final_window_mm>("final_window_mm", {1, 500}, "The same for the geometric steps."),
@@ -53,10 +53,10 @@ constexpr std::array single{
                                     "Events with more unexplained hits go there afterwards."),
     Key<S>::of<&S::max_unexplained_share>("max_unexplained_share", {0, 100},
                                           "The same, as a share of the explained hits."),
-};
+});
 
 using M = MultiRingParameters;
-constexpr std::array multiring{
+constexpr std::array multiring = for_experts(std::array{
     Key<M>::of<&M::min_hits>("min_hits", {3, max_hits_per_event}, "Events of fewer hits have no ring."),
     Key<M>::of<&M::groups>("groups", {1, 4}, "Groups of 16 candidates."),
     Key<M>::of<&M::groups_many>("groups_many", {1, 4}, "The same for events of more than many_hits hits."),
@@ -117,7 +117,7 @@ constexpr std::array multiring{
     Key<M>::of<&M::radius_sd_mm>("radius_sd_mm", {0, 10'000},
                                  "How far rings are from that, standard deviation; 0: any radius is as likely. Radii "
                                  "that the hits hardly determine are drawn to the mean."),
-};
+});
 
 void require(bool holds, const char* key, const std::string& rule, float given) {
     if (!holds) throw ConfigError(key, rule, fmt::format("{}", given), "See docs/reference/ring-finding.md");

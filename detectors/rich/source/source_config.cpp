@@ -37,16 +37,21 @@ constexpr std::array keys{
     K::of<&C::n_bursts>("n_bursts", "Number of bursts; 0: limited by run.duration_s."),
     K::of<&C::first_burst_id>("first_burst_id", "Number of the first burst."),
     K::of<&C::n_end_markers>("n_end_markers", {1, 1000},
-                             "Number of markers that announce the end of a burst; one may be lost."),
-    K::of<&C::end_marker_spacing_ms>("end_marker_spacing_ms", {0, 1000}, "Time between these markers, ms."),
+                             "Number of markers that announce the end of a burst; one may be lost.")
+        .for_experts(),
+    K::of<&C::end_marker_spacing_ms>("end_marker_spacing_ms", {0, 1000}, "Time between these markers, ms.")
+        .for_experts(),
     K::of<&C::dead_time_ticks>(
         "dead_time_ticks", {1, 4096},
-        "Minimum distance of two events, ticks of 24.951 ns: they are distinguished by their tick."),
+        "Minimum distance of two events, ticks of 24.951 ns: they are distinguished by their tick.")
+        .for_experts(),
     K::of<&C::time_jitter_fine>("time_jitter_fine", {0, 255},
-                                "Maximum error of each board's reading of an event's time, 1/256 tick."),
+                                "Maximum error of each board's reading of an event's time, 1/256 tick.")
+        .for_experts(),
     K::of<&C::paced>("paced", "Send by the clock; false: as fast as possible, without gaps."),
     K::of<&C::max_behind_ms>("max_behind_ms", {0.001, 10'000},
-                             "Farther behind its clock, the source skips time instead of sending a flood, ms."),
+                             "Farther behind its clock, the source skips time instead of sending a flood, ms.")
+        .for_experts(),
     K::of<&C::format>("format", "Packets: Anello's own, mgp, or NA62's multi-event packet, mep."),
     K::of<&C::mtu_bytes>("mtu_bytes", {576, 65'535}, "Maximum length of an IP packet; 28 bytes of it are headers."),
     K::of<&C::max_events_per_packet>("max_events_per_packet", {0, 65'535},
@@ -59,7 +64,7 @@ constexpr std::array keys{
     K::of<in<&C::thread, &ThreadConfig::wait>>("wait", "What the sending thread does until the next packet."),
     K::of<&C::truth_prescale_log2>("truth_prescale_log2", {0, 30},
                                    "The truth of one event in 2^this is recorded, for the report."),
-    K::of<&C::max_truth_samples>("max_truth_samples", {0, 1 << 28}, "Room for recorded truths; 0: none."),
+    K::of<&C::max_truth_samples>("max_truth_samples", {0, 1 << 28}, "Room for recorded truths; 0: none.").for_experts(),
 };
 
 /// Set-up only.

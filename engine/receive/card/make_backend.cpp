@@ -57,17 +57,20 @@ constexpr std::array keys{
                              "library` makes in the source tree."),
     K::of<&C::nanet_gathering_cycles>("nanet_gathering_cycles", {0, 100'000},
                                       "Backend nanet: longest time from the first record of a buffer until the card "
-                                      "hands the buffer on, cycles of 6.4 ns; 0: after each record."),
+                                      "hands the buffer on, cycles of 6.4 ns; 0: after each record.")
+        .for_experts(),
     K::of<&C::nanet_merge>("nanet_merge",
                            "Backend nanet, for a chain of one node that merges fragments by time: true: the card "
                            "merges them, by the keys of the section build; false: the chain does."),
     K::of<&C::nanet_timeout_cycles>(
         "nanet_timeout_cycles", {0, (1 << 30) - 1},
         "With nanet_merge: time after which a board that the card waits for is silent, cycles of 6.4 ns; 0: "
-        "build.timeout_ms, by the card's clock, which is some hundred times slower than real time."),
+        "build.timeout_ms, by the card's clock, which is some hundred times slower than real time.")
+        .for_experts(),
     K::of<&C::gro>("gro", "Receives several datagrams of one board at a time from the kernel (UDP_GRO)."),
     K::of<&C::batch_datagrams>("batch_datagrams", {1, max_batch_datagrams},
-                               "Maximum number of datagrams per system call."),
+                               "Maximum number of datagrams per system call.")
+        .for_experts(),
     K::of<&C::busy_poll_us>("busy_poll_us", {0, 10'000},
                             "Backends socket and af_xdp: a thread that looks for datagrams polls the card's queue for "
                             "this time, us, with the card's interrupts off (SO_BUSY_POLL), for threads that spin; 0: "

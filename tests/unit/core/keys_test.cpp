@@ -68,6 +68,13 @@ std::string refused(const std::string& key, const KeyValue& value) {
 using Whole = std::vector<std::int64_t>;
 using Reals = std::vector<double>;
 
+TEST(Keys, AreForExpertsWhereTheyOrTheirTableSaySo) {
+    constexpr auto all = for_experts(rows);
+    static_assert(!rows[0].expert && rows[0].for_experts().expert);
+    EXPECT_TRUE(std::all_of(all.begin(), all.end(), [](const KeyRule& rule) { return rule.expert; }));
+    EXPECT_TRUE(std::none_of(rows.begin(), rows.end(), [](const KeyRule& rule) { return rule.expert; }));
+}
+
 TEST(Keys, TakeWhatIsGivenAndLeaveTheRest) {
     const Lamp lamp = taken({{"watts", 0.1}, {"fade_ms", 1.5}, {"steps", Reals{7, 8, 9}}, {"colour", "red"}});
     EXPECT_EQ(lamp.watts, 0.1F);

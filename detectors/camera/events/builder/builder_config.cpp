@@ -32,7 +32,8 @@ constexpr std::array keys{
                     "call, with the lowest cost, measured on live traffic and reported."),
     K::of<&C::in_place>("in_place",
                         "The kernel writes a fragment directly into its slot if the next one can be predicted; needs "
-                        "receive.gro = false."),
+                        "receive.gro = false.")
+        .for_experts(),
 };
 
 }  // namespace builder_table

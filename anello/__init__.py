@@ -25,11 +25,13 @@ if TYPE_CHECKING:
 
 __all__ = ["card", "columns", "mep_file", "simulate", "subscribe"]
 # Modules that packages of detectors import by a name that they had before they lay in a folder.
+# fmt: off
 MOVED = {
     "chains": "run.chain", "config_base": "configuration.base", "ledger": "account.ledger",
     "presentation": "report.presentation", "python_keys": "configuration.python_keys", "record": "account.record",
     "section": "configuration.section", "sections": "configuration.sections", "verdict": "account.verdict",
-}  # fmt: skip
+}
+# fmt: on
 
 
 def __getattr__(name: str) -> "Any":

@@ -36,13 +36,15 @@ Memory = Literal["host", "huge", "pinned"]
 WhenFull = Literal["wait", "drop_new", "overwrite_oldest"]
 
 # DatagramRecord of engine/receive/card/clop.hpp. verdict: an index into anello.packets.verdicts(), 0 = ok.
+# fmt: off
 RECORD = np.dtype(
     [
         ("offset_bytes", "u8"), ("length_bytes", "u4"), ("source_host", "u4"), ("source_port", "u2"),
         ("verdict", "u1"), ("has_sequence", "?"), ("sequence", "u4"), ("source_id", "u4"), ("n_items", "u4"),
         ("sent_ns", "i8"), ("kernel_ns", "i8"),
     ]
-)  # fmt: skip
+)
+# fmt: on
 assert RECORD.itemsize == _engine.datagram_record_bytes
 
 
@@ -224,9 +226,16 @@ class Card:
     ) -> None:
         with engine_errors():
             self._card = _engine.Card(
-                "pcap" if capture else backend, address, interface, gro, socket_buffer_bytes, str(capture),
-                capture_speed, core, "spin" if spin else "sleep",
-            )  # fmt: skip
+                "pcap" if capture else backend,
+                address,
+                interface,
+                gro,
+                socket_buffer_bytes,
+                str(capture),
+                capture_speed,
+                core,
+                "spin" if spin else "sleep",
+            )
         self._n_clops, self._is_open = 0, False
 
     def register(
@@ -257,9 +266,17 @@ class Card:
         kind, given = (memory, None) if isinstance(memory, str) else ("host", _writable(memory))
         with engine_errors():
             clop = self._card.register_buffers(
-                port, n_buffers, buffer_bytes, max_datagrams, kind, format_name, round(gathering_time_us * 1e3),
-                when_full, max_sources, given,
-            )  # fmt: skip
+                port,
+                n_buffers,
+                buffer_bytes,
+                max_datagrams,
+                kind,
+                format_name,
+                round(gathering_time_us * 1e3),
+                when_full,
+                max_sources,
+                given,
+            )
         self._n_clops += 1
         return Clop(self, clop, self._n_clops - 1)
 

@@ -36,9 +36,12 @@ if TYPE_CHECKING:
     from anello.run.run_output import RunOutput
 
 app = typer.Typer(
-    name="anello", help="Data acquisition and trigger: from UDP packets to decisions.", no_args_is_help=True,
-    pretty_exceptions_enable=False, rich_markup_mode=None,
-)  # fmt: skip
+    name="anello",
+    help="Data acquisition and trigger: from UDP packets to decisions.",
+    no_args_is_help=True,
+    pretty_exceptions_enable=False,
+    rich_markup_mode=None,
+)
 config_app = typer.Typer(help="Show and explain the configuration.", no_args_is_help=True)
 app.add_typer(config_app, name="config")
 app.add_typer(stream_app, name="stream")
@@ -191,12 +194,19 @@ def run(
     arguments = [str(config_file), *(part for setting in settings or [] for part in ("--set", setting))]
     if given is not None:
         arguments += ["--events", str(events)]
-    speech = RunOutput.of(directory, as_json=led or as_json, all_rows=all_rows, verbose=verbose, log_file=log_file,
-                       single_file=single_file)  # fmt: skip
+    speech = RunOutput.of(
+        directory,
+        as_json=led or as_json,
+        all_rows=all_rows,
+        verbose=verbose,
+        log_file=log_file,
+        single_file=single_file,
+    )
     with (
-        _entry(config, directory, led=led) as entry, _lead(managed, directory, entry) as lead,
+        _entry(config, directory, led=led) as entry,
+        _lead(managed, directory, entry) as lead,
         speech.notices() as notices,
-    ):  # fmt: skip
+    ):
         record = runs.run(
             runs.RunPlan(config, arguments, directory, given and given.reference), speech.console, lead, notices
         )
@@ -246,9 +256,13 @@ def search(
     options.check(config)
     directory = _directory(config, out, "-search", overwrite=overwrite)
     found = search_command.search(
-        config, config_file, settings or [], options, directory=directory,
+        config,
+        config_file,
+        settings or [],
+        options,
+        directory=directory,
         console=output.console(stderr=as_json),
-    )  # fmt: skip
+    )
     if as_json:
         print((directory / "search.json").read_text(), end="", flush=True)
     raise typer.Exit(INTERRUPTED if found.interrupted else 0 if found.found else BAD_NEWS)
@@ -278,12 +292,14 @@ def node(
     from anello.run.run_output import RunOutput
 
     directory = _directory(config, report_dir, overwrite=overwrite)
-    speech = RunOutput.of(directory, as_json=as_json, all_rows=all_rows, verbose=verbose, log_file=log_file,
-                       single_file=single_file)  # fmt: skip
+    speech = RunOutput.of(
+        directory, as_json=as_json, all_rows=all_rows, verbose=verbose, log_file=log_file, single_file=single_file
+    )
     with (
-        _entry(config, directory) as entry, _lead(managed, directory, entry) as lead,
+        _entry(config, directory) as entry,
+        _lead(managed, directory, entry) as lead,
         speech.notices() as notices,
-    ):  # fmt: skip
+    ):
         _finish(runs.run_node(config, directory, speech.console, lead, notices), directory, speech, lead)
 
 
@@ -464,9 +480,14 @@ def exchange(
     from anello.run.run_output import RunOutput
 
     speech = RunOutput.of(
-        report_dir, as_json=as_json, all_rows=all_rows, verbose=verbose, log_file=log_file,
-        log_name=f"node{rank}.log" if rank else "run.log", single_file=single_file,
-    )  # fmt: skip
+        report_dir,
+        as_json=as_json,
+        all_rows=all_rows,
+        verbose=verbose,
+        log_file=log_file,
+        log_name=f"node{rank}.log" if rank else "run.log",
+        single_file=single_file,
+    )
     console = speech.console
     if make_keys:
         command.make_keys(make_keys, console)
@@ -545,8 +566,9 @@ def dump(
     """Prints packets of every format that Anello knows, each with its verdict, from a capture or live ports."""
     from anello.packets import dump as dumping
 
-    options = dumping.Options(targets, formats or (), ports or (), count, seconds, address, hex_too, verbose, quiet,
-                              bad, as_json)  # fmt: skip
+    options = dumping.Options(
+        targets, formats or (), ports or (), count, seconds, address, hex_too, verbose, quiet, bad, as_json
+    )
     raise typer.Exit(dumping.dump(options))
 
 

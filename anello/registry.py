@@ -61,8 +61,11 @@ class Registration:
 @cache
 def _registrations() -> Mapping[str, Registration]:
     """By chain: the default, those with front ends, the others. No package can replace a chain of ours."""
-    own = {path.parent.name: load(f"anello.{path.parent.name}.registration:REGISTRATION")
-           for folder in FOLDERS for path in folder.glob("*/registration.py")}  # fmt: skip
+    own = {
+        path.parent.name: load(f"anello.{path.parent.name}.registration:REGISTRATION")
+        for folder in FOLDERS
+        for path in folder.glob("*/registration.py")
+    }
     found = {point.name: _loaded(point) for point in _points()} | own
     return dict(sorted(found.items(), key=lambda one: (not one[1].is_default, not one[1].chain, one[0])))
 

@@ -24,19 +24,23 @@ MAGIC = b"ANELRECD"
 VERSION = 1
 KINDS = {0: "end", 1: "decisions", 3: "mep"}  # those of chains are in their registrations
 MAX_ARRAYS, MAX_DIMENSIONS, ALIGNMENT = 64, 4, 8
+# fmt: off
 HEADER = np.dtype(
     [
         ("magic", "S8"), ("version", "<u2"), ("kind", "<u2"), ("n_arrays", "<u2"), ("reserved", "<u2"),
         ("sequence", "<u8"), ("run", "<u4"), ("reserved_too", "<u4"), ("length_bytes", "<u8"),
         ("published_ns", "<i8"), ("reserved_at_end", "<u8", 2),
     ]
-)  # fmt: skip
+)
+# fmt: on
+# fmt: off
 ENTRY = np.dtype(
     [
         ("name", "S32"), ("type", "u1"), ("n_dimensions", "u1"), ("reserved", "<u2"), ("reserved_too", "<u4"),
         ("shape", "<u4", MAX_DIMENSIONS), ("offset_bytes", "<u8"),
     ]
-)  # fmt: skip
+)
+# fmt: on
 TYPES = dict(enumerate(map(np.dtype, ("u1", "<u2", "<u4", "<u8", "i1", "<i2", "<i4", "<i8", "<f4", "<f8")), start=1))
 
 Pattern = Literal["sub", "pull"]
@@ -98,8 +102,11 @@ def parse(data: "memoryview | bytes | NDArray[np.uint8]") -> Record:
         raise RecordError("two arrays have one name")
     return Record(
         kind,
-        int(header["sequence"]), int(header["run"]), int(header["published_ns"]), MappingProxyType(arrays),
-    )  # fmt: skip
+        int(header["sequence"]),
+        int(header["run"]),
+        int(header["published_ns"]),
+        MappingProxyType(arrays),
+    )
 
 
 def _array(entry: Any, content: NDArray[np.uint8], begin: int) -> tuple[str, NDArray[Any]]:

@@ -34,9 +34,12 @@ class History:
         self._stride, self._n_looks = 1, 0
 
     def look(
-        self, time_s: float, latency: Mapping[str, Mapping[str, Any]], lost: Mapping[str, int],
+        self,
+        time_s: float,
+        latency: Mapping[str, Mapping[str, Any]],
+        lost: Mapping[str, int],
         free: Mapping[str, float] | None = None,
-    ) -> None:  # fmt: skip
+    ) -> None:
         """latency: of the run so far, as ChainNode.latency."""
         self._n_looks += 1
         if self._n_looks % self._stride:

@@ -14,9 +14,12 @@ Ranges = tuple[tuple[int, int], ...]
 EPOCH_SHIFT = 48
 BOARD_DEAD = "board dead"
 COUNTED = {  # cause, as source::Withheld has them in order -> counter of the front end, after packets_ or fragments_
-    BOARD_DEAD: "dead_board", "lost on purpose": "lost_injected", "refused by the sender's system": "not_sent",
-    "truncated on purpose": "truncated_injected", "corrupted on purpose": "corrupted_injected",
-}  # fmt: skip
+    BOARD_DEAD: "dead_board",
+    "lost on purpose": "lost_injected",
+    "refused by the sender's system": "not_sent",
+    "truncated on purpose": "truncated_injected",
+    "corrupted on purpose": "corrupted_injected",
+}
 CAUSES = tuple(COUNTED)
 NEVER_SENT = (BOARD_DEAD, "lost on purpose")  # these were not sent at all
 ORDERED = (*NEVER_SENT, "truncated on purpose", "corrupted on purpose")  # only faults.* make them
@@ -167,9 +170,13 @@ def matched(made: SentNumbers, came: ReceivedNumbers, beside: Ranges = ()) -> Ma
         absent = difference(absent, causes[cause])
     unsent = union(one for cause in NEVER_SENT for one in made.withheld.get(cause, ()))
     return Matched(
-        size(made.numbers), size(intersection(made.numbers, seen)), causes, absent,
-        never_made=difference(seen, made.numbers), never_sent=intersection(seen, unsent),
-    )  # fmt: skip
+        size(made.numbers),
+        size(intersection(made.numbers, seen)),
+        causes,
+        absent,
+        never_made=difference(seen, made.numbers),
+        never_sent=intersection(seen, unsent),
+    )
 
 
 def ends_of_epochs(made: SentNumbers) -> Ranges:

@@ -56,9 +56,14 @@ class Loss:
         listed = [[begin >> EPOCH_SHIFT, begin & mask, (end - 1) & mask] for begin, end in self.numbers[:MOST_RANGES]]
         not_listed = self.n - size(self.numbers[:MOST_RANGES])
         return {
-            "level": self.level, "cause": self.words, "n": self.n, "ordered": self.ordered, "where": self.where,
-            "ranges": listed, "not_listed": not_listed,
-        }  # fmt: skip
+            "level": self.level,
+            "cause": self.words,
+            "n": self.n,
+            "ordered": self.ordered,
+            "where": self.where,
+            "ranges": listed,
+            "not_listed": not_listed,
+        }
 
 
 @dataclass(frozen=True)
@@ -146,14 +151,18 @@ def unheard(board: int, own: int, strangers: int) -> Iterator[Loss]:
 
 
 PUBLISHED = (
-    ("sent", "records_sent"), ("dropped, subscribers had no room", "records_dropped_full"),
-    ("dropped, nobody subscribed", "records_dropped_nobody"), ("too large", "records_dropped_too_large"),
-    ("refused by libzmq", "records_dropped_failed"), ("given up at the end", "records_dropped_at_end"),
-)  # fmt: skip
+    ("sent", "records_sent"),
+    ("dropped, subscribers had no room", "records_dropped_full"),
+    ("dropped, nobody subscribed", "records_dropped_nobody"),
+    ("too large", "records_dropped_too_large"),
+    ("refused by libzmq", "records_dropped_failed"),
+    ("given up at the end", "records_dropped_at_end"),
+)
 SUBSCRIBED = (
-    ("sent", "records_sent"), ("dropped, no room", "records_dropped_full"),
+    ("sent", "records_sent"),
+    ("dropped, no room", "records_dropped_full"),
     ("dropped, it was gone", "records_dropped_gone"),
-)  # fmt: skip
+)
 
 
 def count_of(counters: Counters, block: str, name: str) -> int:
@@ -243,6 +252,8 @@ def publish_rows(node: Reader, name: str, total: int, publisher: str = "publish"
     for block in sorted(block for block in node.counters if block.startswith(prefix)):
         if node(block, "subscriptions"):
             yield node.row(
-                "records", f"offered to subscriber {block.removeprefix(prefix)}", node(block, "records_offered"),
+                "records",
+                f"offered to subscriber {block.removeprefix(prefix)}",
+                node(block, "records_offered"),
                 [(words, node(block, key)) for words, key in SUBSCRIBED],
-            )  # fmt: skip
+            )

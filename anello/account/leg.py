@@ -16,18 +16,21 @@ def merged(stages: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
     edges = [np.asarray(stage["bins_ns"], dtype=float) for stage in stages]
     counts = [np.asarray(stage["bin_counts"], dtype=np.int64) for stage in stages]
     lowers, uppers, sums = _added_up(edges, counts)
-    total, most = (sum(int(stage["count"]) for stage in stages),
-                   max((float(stage["max_ns"]) for stage in stages), default=0.0))  # fmt: skip
+    total = sum(int(stage["count"]) for stage in stages)
+    most = max((float(stage["max_ns"]) for stage in stages), default=0.0)
     found = {name: min(_quantile(uppers, sums, share), most) for name, share in QUANTILES.items()}
     weighted = sum(float(stage["mean_ns"]) * int(stage["count"]) for stage in stages)
-    return honest(found | {
-        "count": total,
-        "mean_ns": weighted / total if total else 0.0,
-        "max_ns": most,
-        "above_1ms": sum(int(stage["above_1ms"]) for stage in stages),
-        "bins_ns": [*lowers.tolist(), float(uppers[-1])] if len(lowers) else [],
-        "bin_counts": sums.tolist(),
-    })  # fmt: skip
+    return honest(
+        found
+        | {
+            "count": total,
+            "mean_ns": weighted / total if total else 0.0,
+            "max_ns": most,
+            "above_1ms": sum(int(stage["above_1ms"]) for stage in stages),
+            "bins_ns": [*lowers.tolist(), float(uppers[-1])] if len(lowers) else [],
+            "bin_counts": sums.tolist(),
+        }
+    )
 
 
 def _added_up(

@@ -49,8 +49,13 @@ class Notice:
     def as_dict(self) -> dict[str, Any]:
         """For programs."""
         when = self.when.isoformat(timespec="milliseconds")
-        return {"time": when, "time_ns": self.time_ns, "severity": self.severity, "text": self.text,
-                "times": self.times}  # fmt: skip
+        return {
+            "time": when,
+            "time_ns": self.time_ns,
+            "severity": self.severity,
+            "text": self.text,
+            "times": self.times,
+        }
 
     @classmethod
     def of(cls, told: Mapping[str, Any]) -> Self:

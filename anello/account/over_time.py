@@ -141,8 +141,16 @@ class MachineActivity:
         """For summary.json; None where the machine was not watched."""
         if not self.hiccups:
             return None
-        late = {"leg": self.leg, "n": self.together.n_late, "explained": self.together.n_explained,
-                "bin_ns": self.together.latency.bin_ns} if self.together else None  # fmt: skip
+        late = (
+            {
+                "leg": self.leg,
+                "n": self.together.n_late,
+                "explained": self.together.n_explained,
+                "bin_ns": self.together.latency.bin_ns,
+            }
+            if self.together
+            else None
+        )
         keys = ("count", "p50_ns", "p99_ns", "p999_ns", "p9999_ns", "max_ns")
         return {
             "floor_p999_ns": self.floor_ns,

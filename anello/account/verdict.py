@@ -29,10 +29,12 @@ class Word(StrEnum):
 
 
 GRAVITY = {word: number for number, word in enumerate(Word)}
+# fmt: off
 EXIT_CODES = {
     Word.GOOD: 0, Word.AS_ORDERED: 0, Word.DEGRADED: exit_codes.DEGRADED, Word.INCOMPLETE: exit_codes.INCOMPLETE,
     Word.LOST: exit_codes.LOST, Word.UNKNOWN: exit_codes.UNKNOWN, Word.WRONG: exit_codes.LEDGER,
-}  # fmt: skip
+}
+# fmt: on
 
 
 @dataclass(frozen=True)
@@ -75,9 +77,14 @@ class Flaw:
 
     def as_dict(self) -> dict[str, Any]:
         return {
-            "words": self.words, "n": self.n, "ordered": self.ordered, "word": self.word.value,
-            "where": list(self.where), "since_s": self.since_s, "remedy": self.remedy,
-        }  # fmt: skip
+            "words": self.words,
+            "n": self.n,
+            "ordered": self.ordered,
+            "word": self.word.value,
+            "where": list(self.where),
+            "since_s": self.since_s,
+            "remedy": self.remedy,
+        }
 
 
 @dataclass(frozen=True)
@@ -148,9 +155,12 @@ class Verdict:
 
     def as_dict(self) -> dict[str, Any]:
         return {
-            "word": self.word.value, "line": self.line, "whole": self.is_whole, "exit_code": self.exit_code,
+            "word": self.word.value,
+            "line": self.line,
+            "whole": self.is_whole,
+            "exit_code": self.exit_code,
             "flaws": [flaw.as_dict() for flaw in self.flaws],
-        }  # fmt: skip
+        }
 
 
 def _listed(flaws: Sequence[Flaw]) -> list[str]:
@@ -175,10 +185,16 @@ REMEDIES = {TAKEN_FOR_STRANGERS: "give these boards' addresses in receive.source
 
 def losses_of(ledger: Ledger) -> list[Flaw]:
     return [
-        Flaw(f"{loss.level} {loss.words}", loss.n, ordered=loss.ordered, where=(loss.where,) if loss.where else (),
-             remedy=REMEDIES.get(loss.words, ""))
-        for loss in ledger.losses if loss.n
-    ]  # fmt: skip
+        Flaw(
+            f"{loss.level} {loss.words}",
+            loss.n,
+            ordered=loss.ordered,
+            where=(loss.where,) if loss.where else (),
+            remedy=REMEDIES.get(loss.words, ""),
+        )
+        for loss in ledger.losses
+        if loss.n
+    ]
 
 
 def _summed(flaws: Iterable[Flaw]) -> tuple[Flaw, ...]:
@@ -197,7 +213,7 @@ def _together(one: Flaw, other: Flaw) -> Flaw:
     where = tuple(dict.fromkeys((*one.where, *other.where)))
     return replace(
         one, n=n, of=one.of + other.of, where=where, since_s=min(since, default=None), remedy=one.remedy or other.remedy
-    )  # fmt: skip
+    )
 
 
 # --- Of every chain -----------------------------------------------------------------------------------------------
@@ -227,11 +243,12 @@ def proof_flaws(node: Counters, source: Counters | None, *, interrupted: bool) -
 CAPTURE_FLAWS = {  # counter of receive.capture -> words, what to do
     "ip6": ("datagrams of the capture over IPv6, not used", "record what is sent over IPv4"),
     "ip_fragments": (
-        "IP fragments of the capture, not used", "send datagrams no longer than the network's MTU, or raise it"
+        "IP fragments of the capture, not used",
+        "send datagrams no longer than the network's MTU, or raise it",
     ),
     "cut_short": ("datagrams of which the capture has only the beginning", "record with tcpdump -s 0"),
     "malformed": ("frames of the capture with lengths that contradict each other", "see anello dump FILE"),
-}  # fmt: skip
+}
 
 
 def _capture_flaws(capture: Mapping[str, int]) -> Iterator[Flaw]:

@@ -192,33 +192,41 @@ class FrontEndsConfig(Config):
 
     def relations(self) -> Iterator[Relation]:
         yield Relation(
-            len(self.front_ends.ports) == len(self.receive.ports), "receive.ports",
+            len(self.front_ends.ports) == len(self.receive.ports),
+            "receive.ports",
             f"must name as many ports as {self.source_section}.ports, {len(self.front_ends.ports)}",
             "0 takes any free port",
-        )  # fmt: skip
+        )
         yield Relation(
-            self.receive.backend != "pcap" or bool(self.receive.pcap_file), "receive.pcap_file",
-            "must name a file when receive.backend is pcap", 'Give the file, or set receive.backend = "socket"',
-        )  # fmt: skip
+            self.receive.backend != "pcap" or bool(self.receive.pcap_file),
+            "receive.pcap_file",
+            "must name a file when receive.backend is pcap",
+            'Give the file, or set receive.backend = "socket"',
+        )
         n_cores = len(self.threads.layout) * max(self.n_lanes.values(), default=1)
         yield Relation(
-            len(self.threads.cores) <= n_cores, "threads.cores",
-            f"must not name more cores than threads.layout has threads, times their lanes: {n_cores}", "Leave some out",
-        )  # fmt: skip
+            len(self.threads.cores) <= n_cores,
+            "threads.cores",
+            f"must not name more cores than threads.layout has threads, times their lanes: {n_cores}",
+            "Leave some out",
+        )
 
 
 def publish_relations(publish: PublishKeys) -> Iterator[Relation]:
     """An address that fits the way."""
     is_endpoint = publish.address.startswith(("tcp://", "ipc://"))
     yield Relation(
-        publish.to != "stream" or (len(publish.address) > 1 and not is_endpoint), "publish.address",
-        "must be a path, or @ and a name, where publish.to is stream", "For example @anello",
-    )  # fmt: skip
+        publish.to != "stream" or (len(publish.address) > 1 and not is_endpoint),
+        "publish.address",
+        "must be a path, or @ and a name, where publish.to is stream",
+        "For example @anello",
+    )
     yield Relation(
-        publish.to not in ("zmq_push", "zmq_pub") or (is_endpoint and len(publish.address) > 6), "publish.address",
+        publish.to not in ("zmq_push", "zmq_pub") or (is_endpoint and len(publish.address) > 6),
+        "publish.address",
         f"must be tcp://INTERFACE:PORT or ipc://PATH where publish.to is {publish.to}",
         "For example tcp://127.0.0.1:5556",
-    )  # fmt: skip
+    )
 
 
 def flatten(values: Mapping[str, Any], prefix: str = "") -> Iterator[tuple[str, Scalar]]:

@@ -51,10 +51,18 @@ class Origin:
 
         values = config.whole()
         return cls(
-            name=config.run.name, chain=config.chain, started_ns=time.time_ns() if started_ns is None else started_ns,
-            host=socket.gethostname(), user=user(), version=version(), commit=commit(), command=in_words(command),
-            config_digest=digest(values), configuration=as_plain_toml(config), values=values,
-        )  # fmt: skip
+            name=config.run.name,
+            chain=config.chain,
+            started_ns=time.time_ns() if started_ns is None else started_ns,
+            host=socket.gethostname(),
+            user=user(),
+            version=version(),
+            commit=commit(),
+            command=in_words(command),
+            config_digest=digest(values),
+            configuration=as_plain_toml(config),
+            values=values,
+        )
 
     @property
     def started(self) -> str:
@@ -75,10 +83,18 @@ class Origin:
     def as_dict(self) -> dict[str, Any]:
         """For summary.json."""
         return {
-            "number": self.number, "name": self.name, "chain": self.chain, "started": self.started,
-            "started_ns": self.started_ns, "host": self.host, "user": self.user, "version": self.version,
-            "commit": self.commit, "command": self.command, "config_digest": self.config_digest,
-        }  # fmt: skip
+            "number": self.number,
+            "name": self.name,
+            "chain": self.chain,
+            "started": self.started,
+            "started_ns": self.started_ns,
+            "host": self.host,
+            "user": self.user,
+            "version": self.version,
+            "commit": self.commit,
+            "command": self.command,
+            "config_digest": self.config_digest,
+        }
 
 
 def node_values(origin: Origin | None) -> dict[str, Any]:
@@ -88,10 +104,15 @@ def node_values(origin: Origin | None) -> dict[str, Any]:
     if origin is None:
         return page
     return page | {
-        "run_number": origin.number or 0, "run_name": origin.name, "chain": origin.chain,
-        "config_digest": origin.config_digest, "host": origin.host, "started": origin.started,
-        "version": origin.program, "configuration": origin.configuration,
-    }  # fmt: skip
+        "run_number": origin.number or 0,
+        "run_name": origin.name,
+        "chain": origin.chain,
+        "config_digest": origin.config_digest,
+        "host": origin.host,
+        "started": origin.started,
+        "version": origin.program,
+        "configuration": origin.configuration,
+    }
 
 
 def tell_beside(directory: Path, files: Sequence[str], origin: Origin, *, node: int = 0) -> None:
@@ -160,9 +181,14 @@ def commit(checkout: Path = SOURCE) -> str:
     environment = os.environ | {"GIT_OPTIONAL_LOCKS": "0"}  # looking changes nothing, not even the index
     try:
         told = subprocess.run(
-            command, capture_output=True, text=True, timeout=GIT_PATIENCE_S, check=False, env=environment,
+            command,
+            capture_output=True,
+            text=True,
+            timeout=GIT_PATIENCE_S,
+            check=False,
+            env=environment,
             stdin=subprocess.DEVNULL,
-        )  # fmt: skip
+        )
     except (OSError, subprocess.SubprocessError):
         return ""
     return told.stdout.strip() if told.returncode == 0 else ""

@@ -49,10 +49,12 @@ class RunKeys(Section):
         default="auto", description="Progress while running; auto: live on a terminal, plain lines elsewhere."
     )
     max_degraded_share: float = Field(
-        default=0.01, ge=0, le=1,
+        default=0.01,
+        ge=0,
+        le=1,
         description="Share of the events that may be decided with less effort than configured, or without a look, as "
         "where the machine is too slow: beyond it the run is called degraded, not good.",
-    )  # fmt: skip
+    )
     refresh_ms: int = Field(default=500, ge=50, le=60_000, description="Time between two updates of the display, ms.")
 
 
@@ -69,13 +71,18 @@ class AlarmKeys(Section):
 
     rules: list[str] = Field(
         default=[
-            "lost_hz > 0 for 2 s", "p999_us > 1000 for 10 s", "silent_boards > 0", "rows_off > 0",
-            "files_refusing > 0", "disk_free_gb < 1", "heartbeat_age_s > 2",
+            "lost_hz > 0 for 2 s",
+            "p999_us > 1000 for 10 s",
+            "silent_boards > 0",
+            "rows_off > 0",
+            "files_refusing > 0",
+            "disk_free_gb < 1",
+            "heartbeat_age_s > 2",
         ],
         max_length=100,
         description="Each raises an alarm: [warning:] FIGURE > VALUE [for SECONDS s], or <; "
         "docs/how-to/control-room.md lists the figures.",
-    )  # fmt: skip
+    )
     hook: str = Field(
         default="",
         description="Command for /bin/sh, run when an alarm is raised or cleared; ANELLO_ALARM, ANELLO_ALARM_STATE "

@@ -28,9 +28,13 @@ class Section(BaseModel):
     """A table of the file. Unknown keys, wrong types and values that are not finite are refused."""
 
     model_config = ConfigDict(
-        extra="forbid", strict=True, frozen=True, allow_inf_nan=False, validate_default=True,
+        extra="forbid",
+        strict=True,
+        frozen=True,
+        allow_inf_nan=False,
+        validate_default=True,
         defer_build=True,  # most are parts of others, and never checked by themselves
-    )  # fmt: skip
+    )
     own: ClassVar[dict[str, KeyOverride]] = {}  # of keys of python_keys.py; the engine's have a table for each chain
 
     @classmethod

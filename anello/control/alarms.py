@@ -73,7 +73,12 @@ class Alarms:
         self._run_hook(rule, "cleared", "", "", run)
 
     def _run_hook(self, rule: str, state: str, severity: str, words: str, run: int | None) -> None:
-        self._hook.run({
-            "ANELLO_ALARM": rule, "ANELLO_ALARM_STATE": state, "ANELLO_ALARM_SEVERITY": severity,
-            "ANELLO_ALARM_WORDS": words, "ANELLO_RUN": "" if run is None else str(run),
-        })  # fmt: skip
+        self._hook.run(
+            {
+                "ANELLO_ALARM": rule,
+                "ANELLO_ALARM_STATE": state,
+                "ANELLO_ALARM_SEVERITY": severity,
+                "ANELLO_ALARM_WORDS": words,
+                "ANELLO_RUN": "" if run is None else str(run),
+            }
+        )

@@ -112,15 +112,19 @@ def metrics(
     *,
     directories: Annotated[
         list[Path] | None,
-        typer.Option("--in", "--directory", metavar="DIR", help="Runs' directory, as run.directory has it; repeatable, "
-                     "the first has the tokens. Default: runs."),
+        typer.Option(
+            "--in",
+            "--directory",
+            metavar="DIR",
+            help="Runs' directory, as run.directory has it; repeatable, the first has the tokens. Default: runs.",
+        ),
     ] = None,
     bind: Annotated[
         str, typer.Option(metavar="HOST:PORT", help="Where /metrics is; port 0: any.")
     ] = f"127.0.0.1:{METRICS_PORT}",
     tls_cert: Certificate = None,
     tls_key: CertificateKey = None,
-) -> None:  # fmt: skip
+) -> None:
     """Metrics for Prometheus of all processes of this machine, without a control room."""
     from anello.control.access.tokens import FILE, Tokens
     from anello.control.web.exporter import Configurations, Exporter, create_exporter
@@ -131,8 +135,11 @@ def metrics(
     exporter = create_exporter(Exporter(Configurations(runs).view), Tokens.of(runs[0]), [] if tls is None else [host])
     with interruptible() as interrupted:
         server = WebServer(exporter, host, port, tls).start()
-        output.console().print(f"metrics: {server.origin}/metrics, with the viewer's token of {runs[0] / FILE}",
-                               highlight=False, soft_wrap=True)  # fmt: skip
+        output.console().print(
+            f"metrics: {server.origin}/metrics, with the viewer's token of {runs[0] / FILE}",
+            highlight=False,
+            soft_wrap=True,
+        )
         while not interrupted.wait(3600):
             pass
         server.stop()

@@ -159,9 +159,11 @@ def sole(runs: Path) -> Iterator[Path]:
             fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
         except BlockingIOError:
             raise ConfigError(
-                "--directory", "must have no other control room", str(runs),
+                "--directory",
+                "must have no other control room",
+                str(runs),
                 f"Another one has it, at {whereabouts(runs).get('address', 'an address that it has not told yet')}",
-            ) from None  # fmt: skip
+            ) from None
         path.chmod(0o600)
         os.ftruncate(file.fileno(), 0)  # where the last one was killed, its address is there still
         try:

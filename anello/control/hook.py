@@ -40,9 +40,13 @@ class Hook:
     def _run(self, environment: dict[str, str]) -> None:
         try:
             child = subprocess.Popen(
-                ["/bin/sh", "-c", self._command], env=os.environ | environment, stdin=subprocess.DEVNULL,
-                stdout=subprocess.PIPE, stderr=subprocess.STDOUT, start_new_session=True,
-            )  # fmt: skip
+                ["/bin/sh", "-c", self._command],
+                env=os.environ | environment,
+                stdin=subprocess.DEVNULL,
+                stdout=subprocess.PIPE,
+                stderr=subprocess.STDOUT,
+                start_new_session=True,
+            )
             self._follow(child)
         except OSError as error:
             self._tell(f"alarms.hook could not be run: {error.strerror}")

@@ -65,8 +65,11 @@ class RunProcess:
         with open(directory / CONSOLE, "wb", opener=private) as console:
             child = subprocess.Popen(
                 [sys.executable, "-m", "anello", *order.arguments(directory)],
-                stdin=subprocess.DEVNULL, stdout=console, stderr=subprocess.STDOUT, start_new_session=True,
-            )  # fmt: skip
+                stdin=subprocess.DEVNULL,
+                stdout=console,
+                stderr=subprocess.STDOUT,
+                start_new_session=True,
+            )
         return cls(directory, order, child.pid, child)
 
     @classmethod

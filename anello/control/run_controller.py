@@ -40,10 +40,16 @@ class RunController:
     ended: told of each run's end, with its exit code where that is known. elsewhere: machines of farms."""
 
     def __init__(
-        self, runs: Path, *, front_ends: bool = True, check: Check = no_objection, ended: Ended = lambda *_: None,
-        processes: type[RunProcess] = RunProcess, now_ns: Callable[[], int] = time.time_ns,
+        self,
+        runs: Path,
+        *,
+        front_ends: bool = True,
+        check: Check = no_objection,
+        ended: Ended = lambda *_: None,
+        processes: type[RunProcess] = RunProcess,
+        now_ns: Callable[[], int] = time.time_ns,
         elsewhere: RemoteNodes | None = None,
-    ) -> None:  # fmt: skip
+    ) -> None:
         self._runs, self._front_ends, self._check, self._ended = runs.resolve(), front_ends, check, ended
         self._processes, self._now_ns, self._elsewhere = processes, now_ns, elsewhere or NoRemoteNodes()
         self._ordering = threading.Lock()  # one order at a time
@@ -85,9 +91,13 @@ class RunController:
             config = load(config_file, [*settings, f"run.directory={self._runs}"])
             self._config = config
             self._go(
-                Step.CONFIGURE, config_file=str(config_file), settings=tuple(settings), chain=config.chain,
-                name=config.run.name, config_digest=Origin.of(config).config_digest,
-            )  # fmt: skip
+                Step.CONFIGURE,
+                config_file=str(config_file),
+                settings=tuple(settings),
+                chain=config.chain,
+                name=config.run.name,
+                config_digest=Origin.of(config).config_digest,
+            )
 
     def arm(self) -> None:
         with self._ordered(Step.ARM):
@@ -169,9 +179,15 @@ class RunController:
         status, config = self.status(), self._config
         assert config is not None
         order = RunOrder(
-            status.config_file, status.settings, self._front_ends, status.chain, status.name, status.config_digest,
-            bool(config.machines), str(self._elsewhere.keys or ""),
-        )  # fmt: skip
+            status.config_file,
+            status.settings,
+            self._front_ends,
+            status.chain,
+            status.name,
+            status.config_digest,
+            bool(config.machines),
+            str(self._elsewhere.keys or ""),
+        )
         try:
             directory = report.new_directory(str(self._runs), config.run.name)
             return self._processes.start(order, directory)
@@ -237,11 +253,13 @@ class RunController:
             self._told_dead.clear()
             self._news.set()
             self._status = replace(
-                self._status, run=facts.get("run"), directory=str(process.directory),
+                self._status,
+                run=facts.get("run"),
+                directory=str(process.directory),
                 node_page=_page(int(facts.get("nodes", {}).get("0", process.process))),
                 source_page=counter_page(facts["front_ends"]).removeprefix("/") if "front_ends" in facts else "",
                 members=self._members(process, facts),
-            )  # fmt: skip
+            )
 
     def _end(self, process: RunProcess) -> None:
         process.kill()  # if it has not ended by itself
@@ -267,10 +285,14 @@ class RunController:
         config = load(Path(order.config_file), [*order.settings, f"run.directory={self._runs}"])
         self._config = config
         self._status = replace(
-            self._status, state=State.with_run(RunState(process.answer()["state"])), name=order.name,
-            config_file=order.config_file, settings=order.settings, chain=order.chain,
+            self._status,
+            state=State.with_run(RunState(process.answer()["state"])),
+            name=order.name,
+            config_file=order.config_file,
+            settings=order.settings,
+            chain=order.chain,
             config_digest=order.config_digest,
-        )  # fmt: skip
+        )
         self._take_over(process)
 
     # --- By itself
@@ -305,10 +327,15 @@ class RunController:
         """The nodes of a farm, as far as they are known."""
         gone = {int(node): str(why) for node, why in facts.get("gone", {}).items()}
         here = [
-            FarmNode(node, HERE, _page(int(number)), "" if node not in gone else "gone" if gone[node] else "ended",
-                   gone.get(node, ""))
+            FarmNode(
+                node,
+                HERE,
+                _page(int(number)),
+                "" if node not in gone else "gone" if gone[node] else "ended",
+                gone.get(node, ""),
+            )
             for node, number in ((int(node), number) for node, number in facts.get("nodes", {}).items())
-        ]  # fmt: skip
+        ]
         return tuple(sorted((*here, *self._others(process)), key=lambda member: member.rank)) if here else ()
 
     def _others(self, process: RunProcess) -> list[FarmNode]:
@@ -318,8 +345,9 @@ class RunController:
         machines = enumerate(self._config.machines if self._config else ())
         return told + [
             FarmNode(node, machine, cause=f"no agent {machine} answers")
-            for node, machine in machines if machine != HERE and node not in known
-        ]  # fmt: skip
+            for node, machine in machines
+            if machine != HERE and node not in known
+        ]
 
     def _tell_of_deaths(self, process: RunProcess) -> None:
         """The run's process sees the ends of nodes on this machine only."""

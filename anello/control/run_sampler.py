@@ -66,11 +66,13 @@ class RunSample:
             return {}
         way, threads = self.whole_way, self.node.threads
         found = dict(self.rates) | {
-            "lost": self.n_lost, "on_the_way": self.balance.on_the_way, "rows_off": len(self.balance.off),
+            "lost": self.n_lost,
+            "on_the_way": self.balance.on_the_way,
+            "rows_off": len(self.balance.off),
             "silent_boards": sum(board.state == SILENT for board in self.view.boards(self.node.counters)),
             "nodes_gone": sum(one.state == SILENT for one in self.members),
             "files_refusing": sum(block.get("refusing", 0) for block in self.node.counters.values()),
-        }  # fmt: skip
+        }
         quantiles = {name: way.get(f"{name}_ns") for name in ("p50", "p99", "p999")}
         found |= {f"{name}_us": value * 1e-3 for name, value in quantiles.items() if value is not None}
         if threads:
@@ -264,8 +266,10 @@ def rates_between(before: RunSample | None, now: RunSample) -> dict[str, float]:
         return {}
     seconds = (now.t_ns - before.t_ns) * 1e-9
     gained = {
-        "built_hz": now.flow.built - before.flow.built, "decided_hz": now.flow.decided - before.flow.decided,
-        "kept_hz": now.flow.kept - before.flow.kept, "bytes_per_s": now.flow.n_bytes - before.flow.n_bytes,
+        "built_hz": now.flow.built - before.flow.built,
+        "decided_hz": now.flow.decided - before.flow.decided,
+        "kept_hz": now.flow.kept - before.flow.kept,
+        "bytes_per_s": now.flow.n_bytes - before.flow.n_bytes,
         "lost_hz": now.n_lost - before.n_lost,
-    }  # fmt: skip
+    }
     return {name: n / seconds for name, n in gained.items()}

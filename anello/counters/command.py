@@ -55,19 +55,23 @@ class Looks:
                 yield self._one(page, now_ns, seconds)
 
     def _one(self, page: Page, now_ns: int, seconds: float) -> dict[str, Any]:
-        cells = [
-            asdict(cell) | self._rate(page, cell, seconds) for cell in page.cells() if self._wanted(cell)
-        ]  # fmt: skip
+        cells = [asdict(cell) | self._rate(page, cell, seconds) for cell in page.cells() if self._wanted(cell)]
         latency = {
-            leg: {window: {key: value for key, value in windows[window].items() if not key.startswith("bin")}
-                  for window in WINDOWS}
+            leg: {
+                window: {key: value for key, value in windows[window].items() if not key.startswith("bin")}
+                for window in WINDOWS
+            }
             for leg, windows in page.latency().items()
-        }  # fmt: skip
+        }
         return {
-            "page": page.name, "time_ns": now_ns, "header": asdict(page.header), "cells": cells, "latency": latency,
+            "page": page.name,
+            "time_ns": now_ns,
+            "header": asdict(page.header),
+            "cells": cells,
+            "latency": latency,
             "threads": [asdict(thread) for thread in page.threads()],
             "buffers": [asdict(buffers) for buffers in page.buffers()],
-        }  # fmt: skip
+        }
 
     def _wanted(self, cell: Cell) -> bool:
         name = f"{cell.block}.{cell.name}"
@@ -106,9 +110,13 @@ def _who(look: Mapping[str, Any]) -> str:
     header = look["header"]
     number = f"run {header['run_number']}" if header["run_number"] else "in no catalogue"
     parts = (
-        number, header["run_name"], header["chain"], header["state"], f"process {header['process']}",
+        number,
+        header["run_name"],
+        header["chain"],
+        header["state"],
+        f"process {header['process']}",
         f"heartbeat {max(0.0, (look['time_ns'] - header['heartbeat_ns']) * 1e-9):.2f} s ago",
-    )  # fmt: skip
+    )
     return ", ".join(filter(None, parts))
 
 

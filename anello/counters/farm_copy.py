@@ -53,12 +53,16 @@ def together(nodes: Sequence[Seen]) -> PageCopy | None:
     living = [one.page for one in nodes if one.page is not None and one.state == LIVE] or [*pages.values()]
     first = next(iter(pages.values()))
     return PageCopy(
-        name=first.name, header=_header(living), counters=dict(_counters(nodes)), latency=_latency([*pages.values()]),
-        threads=[replace(thread, name=f"node{rank}.{thread.name}")
-                 for rank, page in pages.items() for thread in page.threads],
+        name=first.name,
+        header=_header(living),
+        counters=dict(_counters(nodes)),
+        latency=_latency([*pages.values()]),
+        threads=[
+            replace(thread, name=f"node{rank}.{thread.name}") for rank, page in pages.items() for thread in page.threads
+        ],
         buffers=[replace(one, stage=f"{one.stage}.node{rank}") for rank, page in pages.items() for one in page.buffers],
         event=max((page.event for page in pages.values() if page.event), key=lambda event: event.wall_ns, default=None),
-    )  # fmt: skip
+    )
 
 
 def _header(pages: Sequence[PageCopy]) -> Header:

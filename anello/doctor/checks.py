@@ -40,8 +40,11 @@ CHECKS = (
     Check("irq", "an interrupt on a thread's core stops that thread", interface.irq),
     Check("numa", "packets of another node's card cross the link between processors", interface.numa),
     Check("interleaving", "memory spread over processors is far away half of the time", sockets.interleaving),
-    Check("far-threads", "threads that hand buffers to each other across processors wait for the link",
-          sockets.far_threads),
+    Check(
+        "far-threads",
+        "threads that hand buffers to each other across processors wait for the link",
+        sockets.far_threads,
+    ),
     Check("cores", "threads that share a core wait for each other", processor.cores),
     Check("smt", "two halves of a core share its arithmetic and caches", processor.smt),
     Check("isolation", "the scheduler puts other programs on cores that are not set aside", processor.isolation),
@@ -62,7 +65,7 @@ CHECKS = (
     Check("hiccups", "no latency is better than the machine's own", processor.hiccups),
     Check("steal", "what a neighbour takes is missing here, all at once", processor.steal),
     Check("drops", "what the kernel dropped nobody can build events from", network.drops),
-)  # fmt: skip
+)
 
 
 def examine(host: Host, subject: Subject, only: Sequence[str] = ()) -> list[Finding]:

@@ -75,8 +75,12 @@ def _show_topology(host: Host, config: Config | None, as_json: bool) -> bool:
 def _show_traffic(subject: Subject, options: Options) -> bool:
     """What each receive backend costs for the traffic that flows to the configuration's ports."""
     if not isinstance(subject.config, FrontEndsConfig) or not subject.is_configured:
-        raise ConfigError("--traffic", "must come with the configuration of a chain with front ends", "none",
-                          "anello doctor CONFIG --traffic 1")  # fmt: skip
+        raise ConfigError(
+            "--traffic",
+            "must come with the configuration of a chain with front ends",
+            "none",
+            "anello doctor CONFIG --traffic 1",
+        )
     configured = traffic.configured_way(subject.config)
     with output.console(stderr=True).status("receiving") as status:
         trials = traffic.try_all(subject.config, subject.interface, options.traffic_s, status.update)

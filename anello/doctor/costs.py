@@ -91,7 +91,9 @@ def _clock(host: Host, verdict: CheckResult) -> Cost:
 
 
 LOSING = frozenset({"socket-buffer", "udp-memory", "backlog", "budget", "rx-ring", "pcie", "drops"})
+# fmt: off
 ESTIMATES: dict[str, Estimate] = {
     "cores": _turn, "isolation": _turn, "autogroup": _turn, "real-time": _turn, "rt-throttling": _throttling,
     "cpu-quota": _quota, "governor": _governor, "irq": _softirq, "steal": _stolen, "smt": _half, "clock": _clock,
-}  # fmt: skip
+}
+# fmt: on

@@ -96,12 +96,16 @@ class Finding:
             "result": str(self.result),
             "what": self.what,
             "why": self.why,
-            "fix": None if self.fix is None else {
-                "commands": list(self.fix.commands), "persist": self.fix.persist, "advice": self.fix.advice,
+            "fix": None
+            if self.fix is None
+            else {
+                "commands": list(self.fix.commands),
+                "persist": self.fix.persist,
+                "advice": self.fix.advice,
             },
             "prices": [{"of": price.of, "value": price.value, "unit": price.unit} for price in self.prices],
             "p99.9": None if self.cost is None else self.cost.as_dict(),
-        }  # fmt: skip
+        }
 
 
 def good(what: str, *prices: Price) -> CheckResult:

@@ -11,10 +11,16 @@ NET = "proc/sys/net/core"
 SNMP, SOFTNET = "proc/net/snmp", "proc/net/softnet_stat"
 PAGE_BYTES = 4096
 BACKLOG_PACKETS, BUDGET_PACKETS = 10_000, 600
-UDP_CAUSES = {"RcvbufErrors": "for lack of room in a socket", "MemErrors": "for lack of UDP memory",
-              "InCsumErrors": "with a wrong checksum"}  # fmt: skip
-CARD_CAUSES = {"rx_missed_errors": "missed by the card", "rx_fifo_errors": "overran the card",
-               "rx_dropped": "dropped at the interface"}  # fmt: skip
+UDP_CAUSES = {
+    "RcvbufErrors": "for lack of room in a socket",
+    "MemErrors": "for lack of UDP memory",
+    "InCsumErrors": "with a wrong checksum",
+}
+CARD_CAUSES = {
+    "rx_missed_errors": "missed by the card",
+    "rx_fifo_errors": "overran the card",
+    "rx_dropped": "dropped at the interface",
+}
 
 
 def socket_buffer(host: Host, subject: Subject) -> CheckResult:

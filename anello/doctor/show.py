@@ -21,8 +21,13 @@ STYLES = {
 
 
 def show(findings: Sequence[Finding], interface: str, console: Console) -> None:
-    table = Table(box=box.SIMPLE_HEAD, title=f"This host, interface {interface}", title_justify="left",
-                  title_style="bold", pad_edge=False)  # fmt: skip
+    table = Table(
+        box=box.SIMPLE_HEAD,
+        title=f"This host, interface {interface}",
+        title_justify="left",
+        title_style="bold",
+        pad_edge=False,
+    )
     for column in ("result", "check", "p99.9", "found"):
         table.add_column(column)
     for finding in (one for one in findings if one.result != Grade.NOT_APPLICABLE):

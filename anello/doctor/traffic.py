@@ -123,8 +123,12 @@ def try_all(
         raise ConfigError("receive.backend", "must be one that works here", way.backend, reason)
     trials = [_judged(way, taken, refused.get(way, "")) for way, taken in turns.items()]
     if not any(trial.turns for trial in trials):
-        raise ConfigError("receive.ports", "must be where front ends send now", str(config.receive.ports),
-                          "Start the front ends first (anello source CONFIG), and stop the node")  # fmt: skip
+        raise ConfigError(
+            "receive.ports",
+            "must be where front ends send now",
+            str(config.receive.ports),
+            "Start the front ends first (anello source CONFIG), and stop the node",
+        )
     return trials
 
 
@@ -142,18 +146,31 @@ def configured_way(config: FrontEndsConfig) -> Way:
 
 def require_ports(config: FrontEndsConfig) -> None:
     if config.receive.backend in ("pcap", "nanet"):
-        raise ConfigError("receive.backend", "must take datagrams from the network", config.receive.backend,
-                          "--traffic compares the ways to receive them")  # fmt: skip
+        raise ConfigError(
+            "receive.backend",
+            "must take datagrams from the network",
+            config.receive.backend,
+            "--traffic compares the ways to receive them",
+        )
     if 0 in config.receive.ports:
-        raise ConfigError("receive.ports", "must be given", str(config.receive.ports),
-                          "Name the ports that front ends send to (0: any free one)")  # fmt: skip
+        raise ConfigError(
+            "receive.ports",
+            "must be given",
+            str(config.receive.ports),
+            "Name the ports that front ends send to (0: any free one)",
+        )
 
 
 def receive_for(config: FrontEndsConfig, way: Way, interface: str, seconds: float) -> Turn:
     """Raises ConfigError and OSError."""
     receive = config.receive
-    with Card(receive.host, backend=way.backend, gro=way.gro, interface=interface,
-              socket_buffer_bytes=receive.socket_buffer_bytes) as card:  # fmt: skip
+    with Card(
+        receive.host,
+        backend=way.backend,
+        gro=way.gro,
+        interface=interface,
+        socket_buffer_bytes=receive.socket_buffer_bytes,
+    ) as card:
         lists = [card.register(port, when_full="drop_new") for port in receive.ports]
         _open(card)
         _empty(lists, WARM_UP_SHARE * seconds)
@@ -226,9 +243,13 @@ def table(trials: Sequence[TrafficTrial]) -> Table:
     for trial in trials:
         if trial.turns:
             shown.add_row(
-                trial.way.settings, f"{trial.rate_hz:,.0f}", f"{trial.n_lost:,}", f"{trial.machine_ns:,.0f}",
-                f"{trial.spread * 100:.0f}", f"{trial.receiver_ns:,.0f}",
-            )  # fmt: skip
+                trial.way.settings,
+                f"{trial.rate_hz:,.0f}",
+                f"{trial.n_lost:,}",
+                f"{trial.machine_ns:,.0f}",
+                f"{trial.spread * 100:.0f}",
+                f"{trial.receiver_ns:,.0f}",
+            )
         else:
             shown.add_row(trial.way.settings, "-", "-", "-", "-", "-")
     return shown
@@ -247,12 +268,18 @@ def as_dict(trials: Sequence[TrafficTrial], configured: Way) -> dict[str, object
         "ways": [
             {"settings": trial.way.settings, "refused": trial.refused}
             | (
-                {"datagrams_per_s": trial.rate_hz, "n_lost": trial.n_lost, "machine_ns": trial.machine_ns,
-                 "spread": trial.spread, "receiver_ns": trial.receiver_ns}
-                if trial.turns else {}
+                {
+                    "datagrams_per_s": trial.rate_hz,
+                    "n_lost": trial.n_lost,
+                    "machine_ns": trial.machine_ns,
+                    "spread": trial.spread,
+                    "receiver_ns": trial.receiver_ns,
+                }
+                if trial.turns
+                else {}
             )
             for trial in trials
         ],
         "configured": configured.settings,
         "advice": advice(trials, configured),
-    }  # fmt: skip
+    }

@@ -64,16 +64,40 @@ class Options:
 
     def _checks(self) -> Iterator[tuple[bool, str, str, object, str]]:
         with_rendezvous = self.rendezvous is not None
-        yield (not (self.local and with_rendezvous), "--local", "cannot be given together with --rendezvous",
-               self.local, "Nodes of one machine need no other rendezvous")  # fmt: skip
-        yield (not self.message_sizes or bool(self.local), "--message-sizes", "belongs to --local", self.message_sizes,
-               "For example --local 2 --message-sizes 12e3,120e3")  # fmt: skip
-        yield (0 < self.timeout_s <= MAX_TIMEOUT_S, "--timeout", f"must be above 0 and at most {MAX_TIMEOUT_S:g}",
-               self.timeout_s, "The default is 30")  # fmt: skip
-        for option, value in (("--rank", self.rank), ("--nodes", self.nodes), ("--keys", self.keys),
-                              ("--serve", self.serve)):  # fmt: skip
-            yield (value is None or with_rendezvous, option, "belongs to --rendezvous", value,
-                   "--local N and mpirun number nodes themselves")  # fmt: skip
+        yield (
+            not (self.local and with_rendezvous),
+            "--local",
+            "cannot be given together with --rendezvous",
+            self.local,
+            "Nodes of one machine need no other rendezvous",
+        )
+        yield (
+            not self.message_sizes or bool(self.local),
+            "--message-sizes",
+            "belongs to --local",
+            self.message_sizes,
+            "For example --local 2 --message-sizes 12e3,120e3",
+        )
+        yield (
+            0 < self.timeout_s <= MAX_TIMEOUT_S,
+            "--timeout",
+            f"must be above 0 and at most {MAX_TIMEOUT_S:g}",
+            self.timeout_s,
+            "The default is 30",
+        )
+        for option, value in (
+            ("--rank", self.rank),
+            ("--nodes", self.nodes),
+            ("--keys", self.keys),
+            ("--serve", self.serve),
+        ):
+            yield (
+                value is None or with_rendezvous,
+                option,
+                "belongs to --rendezvous",
+                value,
+                "--local N and mpirun number nodes themselves",
+            )
         if with_rendezvous:
             yield from self._rendezvous_checks()
 
@@ -85,8 +109,13 @@ class Options:
         nodes = self.nodes or 0
         yield 1 <= nodes <= MAX_NODES, "--nodes", f"must be 1 to {MAX_NODES}", self.nodes, "All nodes need the same"
         if self.serve is not True:
-            yield (self.rank is not None and 0 <= self.rank < nodes, "--rank", f"must be 0 to {nodes - 1}", self.rank,
-                   "Each node has its own")  # fmt: skip
+            yield (
+                self.rank is not None and 0 <= self.rank < nodes,
+                "--rank",
+                f"must be 0 to {nodes - 1}",
+                self.rank,
+                "Each node has its own",
+            )
 
     def local_sizes(self) -> list[int]:
         """`1,2,4`: a run of each. Raises ConfigError."""
@@ -118,8 +147,12 @@ def packing_for(config: ExchangeConfig, words: str) -> list[int]:
 def exchange_config(config: Config) -> ExchangeConfig:
     """Raises ConfigError where it is of another chain."""
     if not isinstance(config, ExchangeConfig):
-        raise ConfigError("chain", 'must be "exchange" for this command', f'"{config.chain}"',
-                          f"anello run runs the chain {config.chain}")  # fmt: skip
+        raise ConfigError(
+            "chain",
+            'must be "exchange" for this command',
+            f'"{config.chain}"',
+            f"anello run runs the chain {config.chain}",
+        )
     return config
 
 
@@ -141,9 +174,14 @@ class _LocalRun:
 
 
 def run_local(
-    config: ExchangeConfig, arguments: Sequence[str], options: Options, *, directory: Path, console: Console,
+    config: ExchangeConfig,
+    arguments: Sequence[str],
+    options: Options,
+    *,
+    directory: Path,
+    console: Console,
     overwrite: bool = False,
-) -> int:  # fmt: skip
+) -> int:
     """arguments: configuration file and --set as the user gave them. Returns the exit code."""
     runs, axis = _local_runs(config, arguments, options)
     for one in runs:
@@ -182,8 +220,9 @@ def _local_runs(
             for size in sizes
         ], curve.NODES
     if len(sizes) > 1:
-        raise ConfigError("--message-sizes", "goes with one number of nodes", f"--local {options.local}",
-                          "Make a command of each")  # fmt: skip
+        raise ConfigError(
+            "--message-sizes", "goes with one number of nodes", f"--local {options.local}", "Make a command of each"
+        )
     packings = packing_for(config, options.message_sizes)
     return [_with_packing(config, arguments, sizes[0], packing) for packing in packings], curve.MESSAGES
 
@@ -191,8 +230,10 @@ def _local_runs(
 def _with_packing(config: ExchangeConfig, arguments: Sequence[str], n_nodes: int, packing: int) -> _LocalRun:
     exchange = config.exchange.model_copy(update={"packing": packing})
     n_bytes = config.model_copy(update={"exchange": exchange}).max_mfp_bytes
-    settings = [f"exchange.packing={packing}",
-                f"fabric.max_message_bytes={max(config.fabric.max_message_bytes, n_bytes)}"]  # fmt: skip
+    settings = [
+        f"exchange.packing={packing}",
+        f"fabric.max_message_bytes={max(config.fabric.max_message_bytes, n_bytes)}",
+    ]
     own = load(None, settings, config.model_dump(by_alias=True))
     options = [part for setting in settings for part in ("--set", setting)]
     words, folder = f"packets of {packing:,} events", f"packing-{packing}"
@@ -216,16 +257,25 @@ def serve(options: Options, console: Console) -> int:
 
 
 def run_node(
-    config: ExchangeConfig, options: Options, *, report_dir: Path | None, overwrite: bool = False, console: Console,
+    config: ExchangeConfig,
+    options: Options,
+    *,
+    report_dir: Path | None,
+    overwrite: bool = False,
+    console: Console,
     notices: Notices | None = None,
-) -> Ended:  # fmt: skip
+) -> Ended:
     """This process as a node. report_dir: shared by nodes of a machine; None: run.directory, and the report gets a
     directory of its own below it. Raises StartError, ConfigError, InputError, EngineMissingError."""
     directory = report_dir or Path(config.run.directory)
     by_mpi = options.rendezvous is None
     if by_mpi and not mpi.was_started_by_mpi():
-        raise ConfigError("anello exchange", "must be told how its nodes start", "nothing",
-                          "--local N on one machine; mpirun -n N; or --rendezvous, --rank and --nodes")  # fmt: skip
+        raise ConfigError(
+            "anello exchange",
+            "must be told how its nodes start",
+            "nothing",
+            "--local N on one machine; mpirun -n N; or --rendezvous, --rank and --nodes",
+        )
     words = options.started_by or ("mpirun" if by_mpi else "a rendezvous")
     try:
         with ExitStack() as stack:
@@ -312,8 +362,12 @@ def join(
         raise ConfigError("--nodes", f"must be given with --join, 1 to {MAX_NODES}", str(n_nodes), "As when they ran")
     record = left_behind.join(directory, config, n_nodes, {})
     if record is None:
-        raise ConfigError("--join", f"must hold what a node left: node0 to node{n_nodes - 1}", str(directory),
-                          "Copy the nodes' folders into one")  # fmt: skip
+        raise ConfigError(
+            "--join",
+            f"must hold what a node left: node0 to node{n_nodes - 1}",
+            str(directory),
+            "Copy the nodes' folders into one",
+        )
     run_directory.claim(directory, run_directory.RESULTS, overwrite=overwrite)
     left_behind.report_joined(record, directory, console)
     return record.verdict().exit_code

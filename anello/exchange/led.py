@@ -32,8 +32,12 @@ def plan_of(
 ) -> LocalPlan:
     """Raises ConfigError."""
     if elsewhere(config) and keys is None:
-        raise ConfigError("--keys", "must be given where nodes are on other machines", "none",
-                          "anello exchange --make-keys DIR makes some")  # fmt: skip
+        raise ConfigError(
+            "--keys",
+            "must be given where nodes are on other machines",
+            "none",
+            "anello exchange --make-keys DIR makes some",
+        )
     pace, here_too = Pace(timeout_s=timeout_s), [*arguments, "--no-reference"]
     n_nodes = len(config.farm.nodes)
     config.roles_of(n_nodes)

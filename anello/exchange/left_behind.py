@@ -38,8 +38,14 @@ def join(directory: Path, config: ExchangeConfig, n_nodes: int, absent: Mapping[
         return None
     nodes, without = read_records(found, n_nodes, absent)
     notices = each_once(one for node in nodes for one in node.notices)
-    return together(config, nodes, n_nodes=n_nodes, absent=without, notices=notices,
-                    start="the records were not collected: combined from what the nodes left")  # fmt: skip
+    return together(
+        config,
+        nodes,
+        n_nodes=n_nodes,
+        absent=without,
+        notices=notices,
+        start="the records were not collected: combined from what the nodes left",
+    )
 
 
 def report_joined(record: ExchangeRecord, directory: Path, console: Console) -> None:

@@ -104,9 +104,13 @@ class LocalNodes:
         self._complaints[rank] = complaints
         # A session of its own: Ctrl-C reaches the parent only, which then stops the run in good order.
         self._children[rank] = subprocess.Popen(
-            [sys.executable, "-m", "anello", "exchange", *arguments], stdin=subprocess.DEVNULL,
-            stdout=None if rank == 0 else subprocess.DEVNULL, stderr=complaints, text=True, start_new_session=True,
-        )  # fmt: skip
+            [sys.executable, "-m", "anello", "exchange", *arguments],
+            stdin=subprocess.DEVNULL,
+            stdout=None if rank == 0 else subprocess.DEVNULL,
+            stderr=complaints,
+            text=True,
+            start_new_session=True,
+        )
 
     @property
     def processes(self) -> dict[int, int]:
@@ -200,10 +204,15 @@ class LocalNodes:
 
 def _place(plan: LocalPlan, server: RendezvousServer, rank: int) -> list[str]:
     keys = ["--keys", str(plan.keys)] if plan.keys else []
+    # fmt: off
     return [
-        "--rendezvous", server.own_endpoint, "--no-serve", "--rank", str(rank), "--nodes", str(plan.n_nodes), *keys,
-        "--report-dir", str(plan.directory), "--timeout", f"{plan.pace.timeout_s:g}", "--started-by", plan.started_by,
-    ]  # fmt: skip
+        "--rendezvous", server.own_endpoint, "--no-serve",
+        "--rank", str(rank), "--nodes", str(plan.n_nodes), *keys,
+        "--report-dir", str(plan.directory),
+        "--timeout", f"{plan.pace.timeout_s:g}",
+        "--started-by", plan.started_by,
+    ]
+    # fmt: on
 
 
 def cores_of_nodes(config: ExchangeConfig, n_nodes: int) -> list[list[int]]:

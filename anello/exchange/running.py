@@ -74,7 +74,7 @@ def engine_node(values: dict[str, Any]) -> EngineNode:
 
 def engine_values(
     config: ExchangeConfig, group: Group, directory: Path, before: Feed[Any] | None = None, entry: Entry | None = None
-) -> dict[str, Any]:  # fmt: skip
+) -> dict[str, Any]:
     """What the engine takes: keys, those of fabric and publish whole and the others without the name of their section,
     and the node's place in the farm."""
     given = config.as_given()
@@ -88,10 +88,13 @@ def engine_values(
     return values | {
         "file": str(directory / config.output.file.replace("{node}", str(group.rank))),
         "publish.address": config.publish.address.replace("{node}", str(group.rank)),
-        "node": group.rank, "n_nodes": group.size, "farm_id": group.farm_id, "comes_again": group.comes_again,
+        "node": group.rank,
+        "n_nodes": group.size,
+        "farm_id": group.farm_id,
+        "comes_again": group.comes_again,
         "seed": config.run.seed,
         "roles": config.roles_of(group.size),
-    }  # fmt: skip
+    }
 
 
 def engine_point_to_point(values: dict[str, Any]) -> PointToPoint:
@@ -127,10 +130,17 @@ class NodeRun:
     """Made once for each run. The engine's node has its memory, and is not connected yet."""
 
     def __init__(
-        self, config: ExchangeConfig, group: Group, directory: Path, make: MakeNode = engine_node,
-        measure: Measure | None = None, *, placement: str = "", notices: Notices | None = None,
+        self,
+        config: ExchangeConfig,
+        group: Group,
+        directory: Path,
+        make: MakeNode = engine_node,
+        measure: Measure | None = None,
+        *,
+        placement: str = "",
+        notices: Notices | None = None,
         entry: Entry | None = None,
-    ) -> None:  # fmt: skip
+    ) -> None:
         """measure: what bandwidth is compared with, where all nodes are on one machine; None: nothing. placement: where
         this process was put, in words. notices: who else hears them. entry: the run's, in the catalogue, of the node
         that leads."""
@@ -299,25 +309,38 @@ class NodeRun:
         node, config = self._node, self._config
         self._notices.close()
         return NodeRecord(
-            rank=self._group.rank, host=socket.gethostname(), roles=config.roles_of(self._group.size)[self._group.rank],
+            rank=self._group.rank,
+            host=socket.gethostname(),
+            roles=config.roles_of(self._group.size)[self._group.rank],
             counters=node.counters() | (self._source.counters if self._source else {}),
             latency={name: slim(stage) for name, stage in node.latency().items()},
-            series=self._watched.series.samples(), wall_s=wall_s, cpu_s=cpu_s, states=self._states(),
-            notices=self._notices.kept(), failure=node.failure() or self._left_alone, has_left=has_left,
+            series=self._watched.series.samples(),
+            wall_s=wall_s,
+            cpu_s=cpu_s,
+            states=self._states(),
+            notices=self._notices.kept(),
+            failure=node.failure() or self._left_alone,
+            has_left=has_left,
             account=Account.of(node.account()),
-        )  # fmt: skip
+        )
 
-    def _whole(
-        self, records: list[tuple[int, bytes]], cpu: CpuTime, interrupted: bool, start: str
-    ) -> ExchangeRecord:  # fmt: skip
+    def _whole(self, records: list[tuple[int, bytes]], cpu: CpuTime, interrupted: bool, start: str) -> ExchangeRecord:
         nodes, absent = read_records(records, self._group.size, self._watched.gone)
         one_host = len({node.host for node in nodes}) == 1
         reference = self._measure(self._values) if self._measure and one_host else PointToPoint()
         return together(
-            self._config, nodes, n_nodes=self._group.size, absent=absent, machine=cpu, interrupted=interrupted,
-            rendezvous=self._group.counters(), start=start, point_to_point=reference, origin=self._entry.origin,
+            self._config,
+            nodes,
+            n_nodes=self._group.size,
+            absent=absent,
+            machine=cpu,
+            interrupted=interrupted,
+            rendezvous=self._group.counters(),
+            start=start,
+            point_to_point=reference,
+            origin=self._entry.origin,
             notices=each_once(one for node in nodes for one in node.notices),
-        )  # fmt: skip
+        )
 
 
 def alone(own: NodeRecord, config: ExchangeConfig, n_nodes: int) -> ExchangeRecord:

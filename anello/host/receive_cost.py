@@ -30,10 +30,14 @@ class _Header(ctypes.Structure):
     """struct msghdr"""
 
     _fields_ = (
-        ("name", ctypes.c_void_p), ("name_length", ctypes.c_uint32), ("vectors", ctypes.POINTER(_Vector)),
-        ("n_vectors", ctypes.c_size_t), ("control", ctypes.c_void_p), ("control_length", ctypes.c_size_t),
+        ("name", ctypes.c_void_p),
+        ("name_length", ctypes.c_uint32),
+        ("vectors", ctypes.POINTER(_Vector)),
+        ("n_vectors", ctypes.c_size_t),
+        ("control", ctypes.c_void_p),
+        ("control_length", ctypes.c_size_t),
         ("flags", ctypes.c_int),
-    )  # fmt: skip
+    )
 
 
 class _Message(ctypes.Structure):
@@ -79,9 +83,10 @@ def measure() -> ReceiveCost:
 
 def _trial(gro: bool) -> float:
     """CPU time per datagram, ns."""
-    with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as taking, socket.socket(
-        socket.AF_INET, socket.SOCK_DGRAM
-    ) as sending:  # fmt: skip
+    with (
+        socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as taking,
+        socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as sending,
+    ):
         taking.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, BUFFER_BYTES)
         if gro:
             taking.setsockopt(socket.IPPROTO_UDP, UDP_GRO, 1)

@@ -177,10 +177,14 @@ def _card_line(card: NetworkCard, indent: str) -> str:
 def as_dict(topology: Topology) -> dict[str, Any]:
     """For programs."""
     return {
-        "cores": [{"core": one.number, "package": one.package, "node": one.node, "threads": list(one.threads)}
-                  for one in topology.cores],
-        "caches": [{"level": one.level, "kind": one.kind, "size": one.size, "threads": sorted(one.threads)}
-                   for one in topology.caches],
+        "cores": [
+            {"core": one.number, "package": one.package, "node": one.node, "threads": list(one.threads)}
+            for one in topology.cores
+        ],
+        "caches": [
+            {"level": one.level, "kind": one.kind, "size": one.size, "threads": sorted(one.threads)}
+            for one in topology.caches
+        ],
         "cards": [{"name": one.name, "node": one.node, "about": one.about} for one in topology.cards],
         "memory_kb": {str(node): kb for node, kb in topology.memory_kb.items()},
-    }  # fmt: skip
+    }

@@ -33,13 +33,21 @@ def make(path: Path, *, n_events: int, rate_hz: float, seed: int) -> tuple[int, 
         sockets = [stack.enter_context(_bound()) for _ in range(N_BOARDS)]
         ports = tuple(one.getsockname()[1] for one in sockets)
         settings = {
-            "source.rate_hz": rate_hz, "source.burst_ms": 1e3 * n_events / rate_hz, "source.n_bursts": 1,
-            "source.offload": "none", "source.ports": list(ports), "run.seed": seed,
-        }  # fmt: skip
+            "source.rate_hz": rate_hz,
+            "source.burst_ms": 1e3 * n_events / rate_hz,
+            "source.n_bursts": 1,
+            "source.offload": "none",
+            "source.ports": list(ports),
+            "run.seed": seed,
+        }
         command = [sys.executable, "-m", "anello", "source", str(DEFAULTS)]
         given = [word for key, value in settings.items() for word in ("--set", f"{key}={value}")]
-        with subprocess.Popen([*command, *given], stdout=subprocess.DEVNULL, stderr=subprocess.PIPE,
-                              text=True) as front_ends, path.open("wb") as file:  # fmt: skip
+        with (
+            subprocess.Popen(
+                [*command, *given], stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True
+            ) as front_ends,
+            path.open("wb") as file,
+        ):
             _record(sockets, front_ends, file)
             said = front_ends.communicate()[1]
     if front_ends.returncode:

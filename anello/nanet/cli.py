@@ -72,11 +72,13 @@ def lint(*, parts: Parts = "all", as_json: AsJson = False) -> None:
 
 @nanet_app.command("synthesis")
 def synthesis(
-    *, parts: Parts = "all", families: Annotated[str, typer.Option(help="xcup, ecp5.")] = "xcup,ecp5",
+    *,
+    parts: Parts = "all",
+    families: Annotated[str, typer.Option(help="xcup, ecp5.")] = "xcup,ecp5",
     route: Annotated[bool, typer.Option(help="Place and route for ECP5, for its clock: minutes.")] = True,
     out: Annotated[Path | None, typer.Option(metavar="FILE", help="JSON goes there, too.")] = None,
     as_json: AsJson = False,
-) -> None:  # fmt: skip
+) -> None:
     """Prints how large each part is, and how fast on ECP5; the first call installs yosys and nextpnr."""
     from rich.table import Table
 
@@ -154,9 +156,16 @@ def simulate(
             chosen = list(capture.make(file, n_events=events, rate_hz=EVENT_HZ, seed=seed))
         console(stderr=True).print("the card's model; the first time it is compiled, minutes ...", highlight=False)
         found = simulation.simulate(
-            card, tools, file, chosen or simulation.ports_in(file), merge=merge, cut_through=cut_through, paced=paced,
-            n_frames=frames, n_traced=cycles if waveform else 0,
-        )  # fmt: skip
+            card,
+            tools,
+            file,
+            chosen or simulation.ports_in(file),
+            merge=merge,
+            cut_through=cut_through,
+            paced=paced,
+            n_frames=frames,
+            n_traced=cycles if waveform else 0,
+        )
     if waveform:
         from anello.nanet.waveform import picture
 
@@ -198,12 +207,18 @@ def _show(found: "simulation.CardRun") -> None:
     for name, n in counted.items():
         print_line(f"{n:>12,}  {name.replace('_', ' ')}", highlight=False)
     if found.merges:
-        print_line(f"{said['events']:>12,}  events in memory, the software's {said['software_events']:,}; "
-                   f"{said['differing_events']:,} differ", highlight=False)  # fmt: skip
+        print_line(
+            f"{said['events']:>12,}  events in memory, the software's {said['software_events']:,}; "
+            f"{said['differing_events']:,} differ",
+            highlight=False,
+        )
     print_line(table)
-    print_line(f"{said['frames']:,} frames, {said['bytes']:,} bytes, in {said['cycles']:,} cycles: "
-               f"{said['cycles'] / CLOCK_HZ * 1e3:.3f} ms at 156.25 MHz; simulated at "
-               f"{said['cycles'] / max(said['seconds'], 1e-9) * 1e-6:.2f} Mcycle/s", highlight=False)  # fmt: skip
+    print_line(
+        f"{said['frames']:,} frames, {said['bytes']:,} bytes, in {said['cycles']:,} cycles: "
+        f"{said['cycles'] / CLOCK_HZ * 1e3:.3f} ms at 156.25 MHz; simulated at "
+        f"{said['cycles'] / max(said['seconds'], 1e-9) * 1e-6:.2f} Mcycle/s",
+        highlight=False,
+    )
     for problem in found.problems:
         print_line(f"problem: {problem}", style="bold red", highlight=False)
     print_line("simulated, not run on a board", style="dim")
@@ -222,9 +237,10 @@ def library() -> None:
 
 @nanet_app.command("mutants")
 def mutants(
-    *, only: Annotated[str, typer.Option(metavar="N,...", help="These faults only, by number or name.")] = "",
+    *,
+    only: Annotated[str, typer.Option(metavar="N,...", help="These faults only, by number or name.")] = "",
     as_json: AsJson = False,
-) -> None:  # fmt: skip
+) -> None:
     """Puts faults into copies of the sources, one at a time: the test named for each must fail. Takes minutes."""
     from rich.table import Table
 

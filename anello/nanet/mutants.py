@@ -116,15 +116,20 @@ def copied(card: CardSources) -> Iterator[Path]:
 def run(tools: Tools, card: CardSources, rtl: Path, mutant: Mutant) -> str:
     """passed, failed, or what came between."""
     environment: dict[str, Any] = {
-        "ANELLO_BUILD": str(card.rtl.parent / "build/release"), **tools.environment, "ANELLO_LONG": "1",
-        "ANELLO_RTL_TEST": mutant.only, "PYTHONDONTWRITEBYTECODE": "1", "COLUMNS": "1000",
-    }  # fmt: skip
+        "ANELLO_BUILD": str(card.rtl.parent / "build/release"),
+        **tools.environment,
+        "ANELLO_LONG": "1",
+        "ANELLO_RTL_TEST": mutant.only,
+        "PYTHONDONTWRITEBYTECODE": "1",
+        "COLUMNS": "1000",
+    }
     if not mutant.only:
         del environment["ANELLO_RTL_TEST"]
     command = [str(tools.folder / "bin/python"), "-m", "pytest", "-q", "-x", str(rtl / "tests" / mutant.test)]
     try:
-        done = subprocess.run(command, cwd=rtl, env=environment, capture_output=True, text=True, check=False,
-                              timeout=LIMIT_S)  # fmt: skip
+        done = subprocess.run(
+            command, cwd=rtl, env=environment, capture_output=True, text=True, check=False, timeout=LIMIT_S
+        )
     except subprocess.TimeoutExpired:
         return "failed"  # it hangs, which the tests' own limits see too, later
     (card.build / f"mutant-{mutant.name}.log").write_text(done.stdout + done.stderr)

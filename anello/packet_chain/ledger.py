@@ -9,9 +9,12 @@ from anello.account.ledger import Counters, Ledger, Loss, Part, Reader, Row, sen
 from anello.account.verdict import Flaw, Word, source_flaws
 
 FATES = {  # PacketCounter -> words
-    "used": "used", "duplicates": "duplicate", "conflicting": "of a number that had come with other content",
-    "strays": "far from the board's number", "strangers": "of strangers",
-}  # fmt: skip
+    "used": "used",
+    "duplicates": "duplicate",
+    "conflicting": "of a number that had come with other content",
+    "strays": "far from the board's number",
+    "strangers": "of strangers",
+}
 DISOWNED = "of an address that was not the board's"
 NEVER_CAME = "never came"
 OwnRows = Callable[[Reader], Iterator[Row]]
@@ -87,9 +90,7 @@ def _board_rows(node: Reader, source: Reader | None, board: int, match: Matched 
         return
     odd = size(match.never_made)
     problem = f"{odd} numbers came that the board did not make" if odd else ""
-    yield source.row(
-        "packets", where + "made", source(f"source.board{board}", "packets"), _parts(match), problem
-    )  # fmt: skip
+    yield source.row("packets", where + "made", source(f"source.board{board}", "packets"), _parts(match), problem)
     seen = [("by number", match.came + odd), (DISOWNED, node(block, "disowned"))]
     yield node.row("datagrams", where + "used", node(block, "used"), seen)
 

@@ -33,14 +33,16 @@ class PacketPresentation:
         n_made = total(self._record.whole_source or {}, "source.board", "packets")
         return {
             "rates": {
-                "seconds": wall_s, "events": n_used, "events_per_s": n_used / wall_s if wall_s else 0.0,
+                "seconds": wall_s,
+                "events": n_used,
+                "events_per_s": n_used / wall_s if wall_s else 0.0,
                 "payload_mbit_per_s": n_bytes * 8e-6 / wall_s if wall_s else 0.0,
             },
             "losses": losses(node),
             "node_losses": {},
             "complete": n_used / n_made if n_made else None,
             "detector": self._record.own_counters,
-        }  # fmt: skip
+        }
 
     def headlines(self) -> list[str]:
         result = self.results()

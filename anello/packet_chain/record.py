@@ -23,9 +23,14 @@ class PacketRecord(Record):
     @cached_property
     def _ledger(self) -> Ledger:
         return build_ledger(
-            self.node, self.whole_source, self.own_rows, n_boards=self.config.boards.count, one_host=self.one_host,
-            made=self.made, came=self.came,
-        )  # fmt: skip
+            self.node,
+            self.whole_source,
+            self.own_rows,
+            n_boards=self.config.boards.count,
+            one_host=self.one_host,
+            made=self.made,
+            came=self.came,
+        )
 
     def ledger(self) -> Ledger:
         return self._ledger

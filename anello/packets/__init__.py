@@ -95,9 +95,12 @@ def decode(data: bytes, format_name: str | None = None) -> Packet:
     with engine_errors():
         verdict, header, tables = _engine.read_packet(data, name)
     return Packet(
-        name, verdict, {field: value for field, _, value in header}, {field: unit for field, unit, _ in header},
+        name,
+        verdict,
+        {field: value for field, _, value in header},
+        {field: unit for field, unit, _ in header},
         {table: _table(columns) for table, columns in tables},
-    )  # fmt: skip
+    )
 
 
 def _table(columns: Sequence[tuple[str, str, NDArray[Any]]]) -> Table:
@@ -118,13 +121,20 @@ class DatagramReader:
 
     Raises ConfigError (no capture file, another link type) and OSError (a port in use)."""
 
-    def __init__(self, capture: Path | None = None, ports: Sequence[int] = (), *, address: str = "127.0.0.1",
-                 format_name: str | None = None) -> None:  # fmt: skip
+    def __init__(
+        self,
+        capture: Path | None = None,
+        ports: Sequence[int] = (),
+        *,
+        address: str = "127.0.0.1",
+        format_name: str | None = None,
+    ) -> None:
         with engine_errors():
             self._native = (
-                _engine.PacketReader(address, list(ports)) if capture is None
+                _engine.PacketReader(address, list(ports))
+                if capture is None
                 else _engine.PacketReader(str(capture), format_name or "")
-            )  # fmt: skip
+            )
         self.ports = [self._native.port(i) for i in range(len(ports))] if capture is None else []
 
     def next(self) -> list[Datagram]:

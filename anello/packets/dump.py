@@ -148,7 +148,7 @@ def text_of(number: int, datagram: Datagram, packet: Packet, options: Options) -
     where = [_time(datagram.time_ns, with_date=options.verbose), f"{host}:{port} > {datagram.port}"]
     if datagram.offset is not None:
         where = [f"byte {datagram.offset}"]
-    words = [str(number), *where, length, packet.format, verdict]  # fmt: skip
+    words = [str(number), *where, length, packet.format, verdict]
     fields = ", ".join(_value(name, value, packet.units[name]) for name, value in packet.header.items())
     lines = ["  ".join([*words, fields]).rstrip()]
     for name, table in packet.tables.items():
@@ -221,10 +221,19 @@ def hex_lines(data: bytes) -> Iterator[str]:
 def _json(number: int, datagram: Datagram, packet: Packet) -> str:
     host, port = datagram.source
     content: dict[str, Any] = {
-        "number": number, "time_ns": datagram.time_ns, "source": f"{host}:{port}", "port": datagram.port,
-        "offset": datagram.offset, "length_bytes": len(datagram.data), "is_cut": datagram.is_cut,
-        "format": packet.format, "verdict": packet.verdict, "header": dict(packet.header),
-        "tables": {name: {column: values.tolist() for column, values in table.columns.items()}
-                   for name, table in packet.tables.items()},
-    }  # fmt: skip
+        "number": number,
+        "time_ns": datagram.time_ns,
+        "source": f"{host}:{port}",
+        "port": datagram.port,
+        "offset": datagram.offset,
+        "length_bytes": len(datagram.data),
+        "is_cut": datagram.is_cut,
+        "format": packet.format,
+        "verdict": packet.verdict,
+        "header": dict(packet.header),
+        "tables": {
+            name: {column: values.tolist() for column, values in table.columns.items()}
+            for name, table in packet.tables.items()
+        },
+    }
     return json.dumps(content)

@@ -57,13 +57,32 @@ def plan(
     from anello.system import output
 
     options = command.Options(
-        n_nodes=nodes, demand_tbps=demand_tbps, protocol=protocol, steps_ahead=steps_ahead, link_gbps=link_gbps,
-        card_sum_gbps=card_sum_gbps, uplink_gbps=uplink_gbps, radix=radix, oversubscription=oversubscription,
-        routing=routing, n_failed_links=failed_links, port_kb=port_kb, latency_us=latency_us, jitter_us=jitter_us,
-        max_in_flight=in_flight, n_buffers=buffers, n_cores=cores, packet_bytes=packet_bytes,
-        packet_overhead_bytes=packet_overhead, calibrate=tuple(calibrate or ()), rounds=rounds, cell_kb=cell_kb,
-        curve=curve, n_jobs=jobs, seed=seed,
-    )  # fmt: skip
+        n_nodes=nodes,
+        demand_tbps=demand_tbps,
+        protocol=protocol,
+        steps_ahead=steps_ahead,
+        link_gbps=link_gbps,
+        card_sum_gbps=card_sum_gbps,
+        uplink_gbps=uplink_gbps,
+        radix=radix,
+        oversubscription=oversubscription,
+        routing=routing,
+        n_failed_links=failed_links,
+        port_kb=port_kb,
+        latency_us=latency_us,
+        jitter_us=jitter_us,
+        max_in_flight=in_flight,
+        n_buffers=buffers,
+        n_cores=cores,
+        packet_bytes=packet_bytes,
+        packet_overhead_bytes=packet_overhead,
+        calibrate=tuple(calibrate or ()),
+        rounds=rounds,
+        cell_kb=cell_kb,
+        curve=curve,
+        n_jobs=jobs,
+        seed=seed,
+    )
     console = output.console(stderr=as_json)
     code = command.run(config_file, settings or [], options, out, console, overwrite=overwrite, as_json=as_json)
     raise typer.Exit(code)

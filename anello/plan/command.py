@@ -86,20 +86,33 @@ class Options:
         packing, fragment_bytes = config.exchange.packing, config.generator.fragment_mean_bytes
         n_spines = max(1, round(self.radix / (1 + self.oversubscription)))
         farm = Farm(
-            n_nodes=self.n_nodes, protocol=self.protocol or config.exchange.protocol,
+            n_nodes=self.n_nodes,
+            protocol=self.protocol or config.exchange.protocol,
             steps_ahead=config.exchange.steps_ahead if self.steps_ahead is None else self.steps_ahead,
-            payload_bytes=packing * fragment_bytes, message_bytes=_message_bytes(packing, fragment_bytes),
-            mep_interval_ns=self._interval_ns(config), n_meps=self.n_meps(self.n_nodes),
+            payload_bytes=packing * fragment_bytes,
+            message_bytes=_message_bytes(packing, fragment_bytes),
+            mep_interval_ns=self._interval_ns(config),
+            n_meps=self.n_meps(self.n_nodes),
             n_credits=config.exchange.credits,
             n_buffers=BUFFERS_PER_NODE * self.n_nodes if self.n_buffers is None else self.n_buffers,
-            max_in_flight=self.max_in_flight, costs=calibration.calibrate(self.calibrate, Costs()),
-            n_cores=self.n_cores, link_gbps=self.link_gbps, card_sum_gbps=self.card_sum_gbps,
-            uplink_gbps=self.uplink_gbps or self.link_gbps or 1.0, latency_ns=self.latency_us * 1e3,
-            jitter_ns=self.jitter_us * 1e3, nodes_per_leaf=max(1, self.radix - n_spines), n_spines=n_spines,
-            routing=self.routing, n_failed_links=self.n_failed_links, port_bytes=int(self.port_kb * 1024),
-            packet_bytes=self.packet_bytes, packet_overhead_bytes=self.packet_overhead_bytes,
-            cell_bytes=int(self.cell_kb * 1024), seed=self.seed,
-        )  # fmt: skip
+            max_in_flight=self.max_in_flight,
+            costs=calibration.calibrate(self.calibrate, Costs()),
+            n_cores=self.n_cores,
+            link_gbps=self.link_gbps,
+            card_sum_gbps=self.card_sum_gbps,
+            uplink_gbps=self.uplink_gbps or self.link_gbps or 1.0,
+            latency_ns=self.latency_us * 1e3,
+            jitter_ns=self.jitter_us * 1e3,
+            nodes_per_leaf=max(1, self.radix - n_spines),
+            n_spines=n_spines,
+            routing=self.routing,
+            n_failed_links=self.n_failed_links,
+            port_bytes=int(self.port_kb * 1024),
+            packet_bytes=self.packet_bytes,
+            packet_overhead_bytes=self.packet_overhead_bytes,
+            cell_bytes=int(self.cell_kb * 1024),
+            seed=self.seed,
+        )
         farm.check()
         return farm
 
@@ -123,9 +136,15 @@ def _message_bytes(packing: int, fragment_bytes: float) -> float:
 
 
 def run(
-    config_file: Path | None, settings: Sequence[str], options: Options, out: Path | None, console: Console, *,
-    overwrite: bool = False, as_json: bool = False,
-) -> int:  # fmt: skip
+    config_file: Path | None,
+    settings: Sequence[str],
+    options: Options,
+    out: Path | None,
+    console: Console,
+    *,
+    overwrite: bool = False,
+    as_json: bool = False,
+) -> int:
     """Simulates, shows, writes plan.json and plan.html. Returns the exit code; raises ConfigError and InputError."""
     config = load(config_file, settings) if config_file else load(None, ["chain=exchange", *settings])
     if not isinstance(config, ExchangeConfig):
@@ -144,8 +163,9 @@ def run(
             others.append(result)
     plan = Plan(asked, tuple(sorted(others, key=lambda one: (one.farm.name, one.farm.n_nodes))))
     directory = directory or reports.new_directory(config.run.directory, f"{config.run.name}-plan")
-    page = plan_report.write(plan, directory, f"{config.run.name}, plan of {farm.n_nodes} nodes",
-                             Path(config.run.directory))  # fmt: skip
+    page = plan_report.write(
+        plan, directory, f"{config.run.name}, plan of {farm.n_nodes} nodes", Path(config.run.directory)
+    )
     plan_report.show(plan, console)
     console.print(f"report: {page}", soft_wrap=True, highlight=False)
     if as_json:

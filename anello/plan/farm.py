@@ -84,24 +84,46 @@ class Farm:
     def of(self, n_nodes: int, protocol: str, steps_ahead: int) -> "Farm":
         """The same farm with another number of nodes, its load as large as there is room for."""
         n_buffers = max(self.n_buffers, 2 * n_nodes)
-        return replace(self, n_nodes=n_nodes, protocol=protocol, steps_ahead=steps_ahead, n_buffers=n_buffers,
-                       mep_interval_ns=0.0)  # fmt: skip
+        return replace(
+            self, n_nodes=n_nodes, protocol=protocol, steps_ahead=steps_ahead, n_buffers=n_buffers, mep_interval_ns=0.0
+        )
 
     def settings(self) -> list[str]:
         """For `_engine.measure_farm`: packets of one small fragment, each of which stands for a message."""
         values: dict[str, object] = {
-            "n_nodes": self.n_nodes, "protocol": self.protocol, "steps_ahead": self.steps_ahead, "n_meps": self.n_meps,
-            "n_credits": self.n_credits, "n_buffers": self.n_buffers, "max_in_flight": self.max_in_flight,
-            "packing": 1, "fragment_bytes": 8, "fragment_spread": 0, "payload": "prepared", "carries_fragments": 0,
-            "is_judged": 0, "mfp_bytes": self.message_bytes,
+            "n_nodes": self.n_nodes,
+            "protocol": self.protocol,
+            "steps_ahead": self.steps_ahead,
+            "n_meps": self.n_meps,
+            "n_credits": self.n_credits,
+            "n_buffers": self.n_buffers,
+            "max_in_flight": self.max_in_flight,
+            "packing": 1,
+            "fragment_bytes": 8,
+            "fragment_spread": 0,
+            "payload": "prepared",
+            "carries_fragments": 0,
+            "is_judged": 0,
+            "mfp_bytes": self.message_bytes,
             "rate_hz": 1e9 / self.mep_interval_ns if self.mep_interval_ns else 0,
-            "waits_for_data": int(self.mep_interval_ns > 0), "done_when": "arrived", "jitter_ns": self.jitter_ns,
-            "packet_bytes": self.packet_bytes, "packet_overhead_bytes": self.packet_overhead_bytes,
-            "step_ns": 100, "thing_ns": 0, "wake_ns": 0, "message_ns": self.costs.per_message_ns,
-            "own_message_ns": 2 * self.costs.own_share * self.message_ns, "n_cores": self.n_cores,
+            "waits_for_data": int(self.mep_interval_ns > 0),
+            "done_when": "arrived",
+            "jitter_ns": self.jitter_ns,
+            "packet_bytes": self.packet_bytes,
+            "packet_overhead_bytes": self.packet_overhead_bytes,
+            "step_ns": 100,
+            "thing_ns": 0,
+            "wake_ns": 0,
+            "message_ns": self.costs.per_message_ns,
+            "own_message_ns": 2 * self.costs.own_share * self.message_ns,
+            "n_cores": self.n_cores,
             "core_gbps": min(1e6, 8 / self.costs.per_byte_ns) if self.costs.per_byte_ns else 1e6,
-            "told_ns": 1000, "timeout_ns": 60e9, "peer_timeout_ns": 600e9, "heartbeat_ns": 60e9, "seed": self.seed,
-        }  # fmt: skip
+            "told_ns": 1000,
+            "timeout_ns": 60e9,
+            "peer_timeout_ns": 600e9,
+            "heartbeat_ns": 60e9,
+            "seed": self.seed,
+        }
         return [f"{name}={value}" for name, value in (values | self._network()).items()]
 
     def _network(self) -> dict[str, object]:
@@ -109,12 +131,17 @@ class Farm:
         if not self.link_gbps:
             return {"gbps": ONE_MACHINE_GBPS, "latency_ns": self.latency_ns}
         return {
-            "gbps": self.link_gbps, "uplink_gbps": self.uplink_gbps, "card_sum_gbps": self.card_sum_gbps,
-            "latency_ns": self.latency_ns / LINKS_ACROSS, "n_spines": self.n_spines,
-            "nodes_per_leaf": -(-self.n_nodes // self.n_leaves), "routing": self.routing,
-            "n_failed_cables": self.n_failed_links if self.n_leaves > 1 else 0, "buffer_bytes": self.port_bytes,
+            "gbps": self.link_gbps,
+            "uplink_gbps": self.uplink_gbps,
+            "card_sum_gbps": self.card_sum_gbps,
+            "latency_ns": self.latency_ns / LINKS_ACROSS,
+            "n_spines": self.n_spines,
+            "nodes_per_leaf": -(-self.n_nodes // self.n_leaves),
+            "routing": self.routing,
+            "n_failed_cables": self.n_failed_links if self.n_leaves > 1 else 0,
+            "buffer_bytes": self.port_bytes,
             "cell_bytes": min(self.cell_bytes, self.port_bytes // 3),
-        }  # fmt: skip
+        }
 
     def check(self) -> None:
         """Raises ConfigError."""
@@ -127,35 +154,49 @@ class Farm:
         rule = "must be destination, hashed or spread"
         yield self.routing in ROUTINGS, "--routing", rule, self.routing, "Choose one"
         for option, value, least, most in (
-            ("--nodes", self.n_nodes, 2, MAX_NODES), ("--rounds", self.n_meps, 1, MAX_MESSAGES),
-            ("exchange.credits", self.n_credits, 1, 65_536), ("--buffers", self.n_buffers, 2, 65_536),
-            ("--in-flight", self.max_in_flight, 1, 65_536), ("--cores", self.n_cores, 0, 4096),
-            ("--steps-ahead", self.steps_ahead, 0, 64), ("--jitter-us", self.jitter_ns * 1e-3, 0, 1e6),
+            ("--nodes", self.n_nodes, 2, MAX_NODES),
+            ("--rounds", self.n_meps, 1, MAX_MESSAGES),
+            ("exchange.credits", self.n_credits, 1, 65_536),
+            ("--buffers", self.n_buffers, 2, 65_536),
+            ("--in-flight", self.max_in_flight, 1, 65_536),
+            ("--cores", self.n_cores, 0, 4096),
+            ("--steps-ahead", self.steps_ahead, 0, 64),
+            ("--jitter-us", self.jitter_ns * 1e-3, 0, 1e6),
             ("--link-gbps", self.link_gbps, 0, 1e5),
-            ("--card-sum-gbps", self.card_sum_gbps, 0, 1e6), ("--uplink-gbps", self.uplink_gbps, 1e-3, 1e5),
-            ("--latency-us", self.latency_ns * 1e-3, 0, 1e6), ("--port-kb", self.port_bytes / 1024, 1, 1e6),
-            ("--radix", self.nodes_per_leaf + self.n_spines, 2, 4096), ("--cell-kb", self.cell_bytes / 1024, 0.25, 1e6),
-            ("message bytes", self.message_bytes, 64, 1e9), ("payload bytes", self.payload_bytes, 1, 1e9),
-            ("--demand-tbps", self.mep_interval_ns, 0, 1e12), ("--seed", self.seed, 0, 2**53),
+            ("--card-sum-gbps", self.card_sum_gbps, 0, 1e6),
+            ("--uplink-gbps", self.uplink_gbps, 1e-3, 1e5),
+            ("--latency-us", self.latency_ns * 1e-3, 0, 1e6),
+            ("--port-kb", self.port_bytes / 1024, 1, 1e6),
+            ("--radix", self.nodes_per_leaf + self.n_spines, 2, 4096),
+            ("--cell-kb", self.cell_bytes / 1024, 0.25, 1e6),
+            ("message bytes", self.message_bytes, 64, 1e9),
+            ("payload bytes", self.payload_bytes, 1, 1e9),
+            ("--demand-tbps", self.mep_interval_ns, 0, 1e12),
+            ("--seed", self.seed, 0, 2**53),
             ("--packet-bytes", self.packet_bytes, 64, 2**20),
             ("--packet-overhead", self.packet_overhead_bytes, 0, 4096),
-            ("per_message_ns", self.costs.per_message_ns, 0, 1e9), ("per_byte_ns", self.costs.per_byte_ns, 0, 1e6),
+            ("per_message_ns", self.costs.per_message_ns, 0, 1e9),
+            ("per_byte_ns", self.costs.per_byte_ns, 0, 1e6),
             ("own_share", self.costs.own_share, 0, 1e3),
-        ):  # fmt: skip
+        ):
             yield least <= value <= most, option, f"must be {least:g} to {most:g}", value, "Choose a value within"
         n_cables = self.n_leaves * self.n_spines
         rule = f"must leave cables between switches, of which there are {n_cables}"
         yield 0 <= self.n_failed_links < n_cables, "--failed-links", rule, self.n_failed_links, "Cut fewer"
         yield (
-            self.link_gbps == 0 or self.n_leaves <= self.nodes_per_leaf + self.n_spines, "--radix",
+            self.link_gbps == 0 or self.n_leaves <= self.nodes_per_leaf + self.n_spines,
+            "--radix",
             f"must be enough for {self.n_leaves} leaf switches at one spine switch",
-            self.nodes_per_leaf + self.n_spines, "Take larger switches: a third level is not modelled",
-        )  # fmt: skip
+            self.nodes_per_leaf + self.n_spines,
+            "Take larger switches: a third level is not modelled",
+        )
         yield (
-            self.protocol != "shift" or self.n_buffers > self.n_nodes, "--buffers",
-            f"must be above the number of nodes, {self.n_nodes}, where the protocol is shift", self.n_buffers,
+            self.protocol != "shift" or self.n_buffers > self.n_nodes,
+            "--buffers",
+            f"must be above the number of nodes, {self.n_nodes}, where the protocol is shift",
+            self.n_buffers,
             "A readout unit begins its round anywhere, so it must hold a whole one",
-        )  # fmt: skip
+        )
         n_messages = self.n_meps * self.n_nodes
         yield (
             n_messages <= MAX_MESSAGES,

@@ -21,9 +21,11 @@ from anello.report.files import save
 from anello.report.report import plain_table
 
 PORTS = {
-    "out": "nodes to leaf switches", "up": "leaf to spine switches", "down": "spine to leaf switches",
+    "out": "nodes to leaf switches",
+    "up": "leaf to spine switches",
+    "down": "spine to leaf switches",
     "in": "leaf switches to nodes",
-}  # fmt: skip
+}
 COLUMNS = ("protocol", "nodes", "Gb/s each", "Tb/s total", "card", "stalled", "p99.9, µs", "builder, MB")
 
 
@@ -149,10 +151,15 @@ def _table(results: Sequence[SimulationResult]) -> Table:
 def _cells(result: SimulationResult) -> list[str]:
     card, stalled = result.load_mean.get("out"), result.stalled_mean.get("out")
     return [
-        result.farm.name, str(result.farm.n_nodes), f"{result.built_gbps:.2f}", f"{result.total_tbps:.3f}",
-        "-" if card is None else f"{card * 100:.1f} %", "-" if stalled is None else f"{stalled * 100:.1f} %",
-        f"{result.latency_us['p99.9']:,.0f}", f"{result.builder_bytes * 1e-6:,.1f}",
-    ]  # fmt: skip
+        result.farm.name,
+        str(result.farm.n_nodes),
+        f"{result.built_gbps:.2f}",
+        f"{result.total_tbps:.3f}",
+        "-" if card is None else f"{card * 100:.1f} %",
+        "-" if stalled is None else f"{stalled * 100:.1f} %",
+        f"{result.latency_us['p99.9']:,.0f}",
+        f"{result.builder_bytes * 1e-6:,.1f}",
+    ]
 
 
 # --- Files --------------------------------------------------------------------------------------------------------
@@ -167,8 +174,11 @@ def as_dict(plan: "Plan") -> dict[str, Any]:
 
 
 def _result_dict(result: SimulationResult) -> dict[str, Any]:
-    sums = {"total_tbps": result.total_tbps, "readout_bytes": result.readout_bytes,
-            "builder_bytes": result.builder_bytes}  # fmt: skip
+    sums = {
+        "total_tbps": result.total_tbps,
+        "readout_bytes": result.readout_bytes,
+        "builder_bytes": result.builder_bytes,
+    }
     return asdict(result) | sums
 
 
@@ -227,9 +237,12 @@ def _add_curves(
     for name, colour in zip((*PROTOCOLS, OUT_OF_STEP), plot.SERIES, strict=False):
         chosen = [result for result in results if result.farm.name == name]
         figure.add_scatter(
-            x=[result.farm.n_nodes for result in chosen], y=[value(result) for result in chosen],
-            mode="lines+markers", name=name, line={"color": colour},
-        )  # fmt: skip
+            x=[result.farm.n_nodes for result in chosen],
+            y=[value(result) for result in chosen],
+            mode="lines+markers",
+            name=name,
+            line={"color": colour},
+        )
 
 
 def _by_nodes(figure: Figure) -> Figure:

@@ -87,19 +87,29 @@ def simulate(
     per_ns = told["n_mfps_in_window"] / farm.n_nodes * farm.payload_bytes / told["window_ns"]
     has_waited = farm.mep_interval_ns > 0 and told["most_mfps"] >= farm.n_buffers
     return SimulationResult(
-        farm, told["n_built"], told["n_incomplete"], told["window_ns"], told["virtual_ns"],
-        built_gbps=per_ns * 8, card_gbps=links["out"]["load_mean"] * farm.link_gbps if links else 0.0,
+        farm,
+        told["n_built"],
+        told["n_incomplete"],
+        told["window_ns"],
+        told["virtual_ns"],
+        built_gbps=per_ns * 8,
+        card_gbps=links["out"]["load_mean"] * farm.link_gbps if links else 0.0,
         load_mean={kind: link["load_mean"] for kind, link in links.items()},
         load_max={kind: link["load_max"] for kind, link in links.items()},
         stalled_mean={kind: link["stalled_mean"] for kind, link in links.items()},
         stalled_max={kind: link["stalled_max"] for kind, link in links.items()},
         port_bytes={kind: link["most_bytes"] for kind, link in links.items() if kind != "in"},
         latency_us=dict(zip(QUANTILES, told["ready_to_built_us"], strict=True)),
-        readout_high=told["most_mfps"], builder_high=told["most_meps"],
+        readout_high=told["most_mfps"],
+        builder_high=told["most_meps"],
         behind_us=told["behind_ns"] * 1e-3 if has_waited else 0.0,
-        busy_mean=told["busy_mean"], busy_max=told["busy_max"], busy_manager=told["busy_manager"],
-        n_overruled=told["n_overruled"], n_events=told["n_events"], seconds=time.monotonic() - started,
-    )  # fmt: skip
+        busy_mean=told["busy_mean"],
+        busy_max=told["busy_max"],
+        busy_manager=told["busy_manager"],
+        n_overruled=told["n_overruled"],
+        n_events=told["n_events"],
+        seconds=time.monotonic() - started,
+    )
 
 
 def _in_options(error: ConfigError, farm: Farm) -> ConfigError:

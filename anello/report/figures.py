@@ -49,26 +49,43 @@ def over_time(
     for label, values_ns, known, colour, width in lines:
         y_us = np.where(known, np.maximum(values_ns * 1e-3, 1.0), np.nan).round(1)
         figure.add_scatter(
-            x=time_s.round(4).tolist(), y=[None if np.isnan(one) else float(one) for one in y_us], name=label,
-            mode="lines", line={"color": colour, "width": width}, connectgaps=False,
-        )  # fmt: skip
+            x=time_s.round(4).tolist(),
+            y=[None if np.isnan(one) else float(one) for one in y_us],
+            name=label,
+            mode="lines",
+            line={"color": colour, "width": width},
+            connectgaps=False,
+        )
     plot.styled(figure, x=f"time, s, in bins of {series.bin_ns * 1e-6:g} ms", y=f"{words}, µs")
     figure.update_yaxes(type="log", dtick=1, tickformat=",")
     if deadline_us is not None:
         figure.add_hline(y=deadline_us, line={"color": plot.RED, "width": 2, "dash": "dash"})
         figure.add_annotation(
-            x=1, xref="paper", y=np.log10(deadline_us), text=f"deadline {deadline_us * 1e-3:g} ms", showarrow=False,
-            xanchor="right", yanchor="bottom", font={"color": plot.RED},
-        )  # fmt: skip
+            x=1,
+            xref="paper",
+            y=np.log10(deadline_us),
+            text=f"deadline {deadline_us * 1e-3:g} ms",
+            showarrow=False,
+            xanchor="right",
+            yanchor="bottom",
+            font={"color": plot.RED},
+        )
     return figure
 
 
 def _add_deadline(figure: Figure, deadline_us: float) -> None:
     figure.add_vline(x=deadline_us, line={"color": plot.RED, "width": 2, "dash": "dash"})
     figure.add_annotation(
-        x=np.log10(deadline_us), y=1, yref="paper", text=f"deadline {deadline_us * 1e-3:g} ms", showarrow=False,
-        xanchor="left", xshift=6, yanchor="top", font={"color": plot.RED},
-    )  # fmt: skip
+        x=np.log10(deadline_us),
+        y=1,
+        yref="paper",
+        text=f"deadline {deadline_us * 1e-3:g} ms",
+        showarrow=False,
+        xanchor="left",
+        xshift=6,
+        yanchor="top",
+        font={"color": plot.RED},
+    )
 
 
 def _coarse(stage: Mapping[str, Any], bins_per_decade: int = 12) -> tuple[list[float], list[float | None]]:

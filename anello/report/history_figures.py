@@ -31,9 +31,12 @@ def rate(series: Series | None) -> Figure | None:
     time_s = (wide.begin_ns - series.begin_ns) * 1e-9 + (used + 0.5) * seconds
     figure = Figure()
     figure.add_scatter(
-        x=time_s.round(4).tolist(), y=(wide.count[used] / seconds).round(1).tolist(), mode="lines", name="events",
+        x=time_s.round(4).tolist(),
+        y=(wide.count[used] / seconds).round(1).tolist(),
+        mode="lines",
+        name="events",
         line={"color": plot.BLUE, "width": 1.6, "shape": "hvh"},
-    )  # fmt: skip
+    )
     plot.styled(figure, x=f"{TIME}, in bins of {seconds * 1e3:g} ms", y="events/s", height=280)
     figure.update_yaxes(rangemode="tozero")
     return figure
@@ -74,10 +77,13 @@ def _by_name(
     history: Sequence[Moment], values: Callable[[Moment], Mapping[str, float]], scaled: Callable[[float], float]
 ) -> Figure | None:
     names = dict.fromkeys(name for one in history for name in values(one))
-    return _lines(history, {
-        name: ([scaled(values(one).get(name, 0)) for one in history], plot.SERIES[index % len(plot.SERIES)])
-        for index, name in enumerate(names)
-    })  # fmt: skip
+    return _lines(
+        history,
+        {
+            name: ([scaled(values(one).get(name, 0)) for one in history], plot.SERIES[index % len(plot.SERIES)])
+            for index, name in enumerate(names)
+        },
+    )
 
 
 def _lines(history: Sequence[Moment], lines: Mapping[str, tuple[Sequence[float | None], str]]) -> Figure | None:
@@ -86,7 +92,12 @@ def _lines(history: Sequence[Moment], lines: Mapping[str, tuple[Sequence[float |
     figure = Figure()
     for name, (y, colour) in lines.items():
         figure.add_scatter(
-            x=[round(one.time_s, 2) for one in history], y=list(y), mode="lines+markers", name=name,
-            line={"color": colour, "width": 1.6}, marker={"size": 4}, connectgaps=False,
-        )  # fmt: skip
+            x=[round(one.time_s, 2) for one in history],
+            y=list(y),
+            mode="lines+markers",
+            name=name,
+            line={"color": colour, "width": 1.6},
+            marker={"size": 4},
+            connectgaps=False,
+        )
     return figure

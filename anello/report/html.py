@@ -173,9 +173,14 @@ def latency_words(latency: Mapping[str, Mapping[str, Any]], legs: Mapping[str, s
 
 
 def latency_section(
-    record: Record, legs: Mapping[str, str], about: str, *, whole: str = "", drawn: Mapping[str, str] | None = None,
+    record: Record,
+    legs: Mapping[str, str],
+    about: str,
+    *,
+    whole: str = "",
+    drawn: Mapping[str, str] | None = None,
     deadline_us: float | None = None,
-) -> str:  # fmt: skip
+) -> str:
     """legs: of the table, and of the picture unless drawn says which. whole: the leg that judges the run."""
     whole = whole or record.whole_way
     picture = figures.latency(record.latency, legs if drawn is None else drawn, whole=whole, deadline_us=deadline_us)

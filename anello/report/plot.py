@@ -38,16 +38,24 @@ AnyFigure = TypeVar("AnyFigure", bound=Updatable)
 
 def styled(figure: AnyFigure, *, x: str, y: str, height: int = 380, **layout: Any) -> AnyFigure:
     """The same dark-on-light look for each figure, ours or Plotly's; x and y are axis titles with units."""
+    # fmt: off
     axis = {
         "showline": True, "linecolor": SOFT, "gridcolor": FAINT, "zeroline": False, "ticks": "outside",
         "tickcolor": SOFT, "automargin": True,
-    }  # fmt: skip
+    }
+    # fmt: on
     figure.update_layout(
-        template=NO_TEMPLATE, height=height, font={"family": FONT, "size": 13, "color": INK},
-        paper_bgcolor="white", plot_bgcolor="white", margin={"l": 72, "r": 16, "t": 16, "b": 52},
+        template=NO_TEMPLATE,
+        height=height,
+        font={"family": FONT, "size": 13, "color": INK},
+        paper_bgcolor="white",
+        plot_bgcolor="white",
+        margin={"l": 72, "r": 16, "t": 16, "b": 52},
         legend={"orientation": "h", "y": 1.02, "yanchor": "bottom", "x": 0, "xanchor": "left"},
-        hoverlabel={"font": {"family": FONT}}, bargap=0.05, **layout,
-    )  # fmt: skip
+        hoverlabel={"font": {"family": FONT}},
+        bargap=0.05,
+        **layout,
+    )
     figure.update_xaxes(title={"text": x, "standoff": 12}, **axis)
     figure.update_yaxes(title={"text": y, "standoff": 12}, **axis)
     return figure

@@ -105,9 +105,13 @@ def _latency_table(stages: Mapping[str, Mapping[str, Any]], legs: Mapping[str, s
 def plain_table(title: str, *columns: str) -> Table:
     """A table of ours; the first column is text, the others are numbers."""
     table = Table(
-        title=title or None, box=box.SIMPLE_HEAD, title_justify="left", title_style="bold", pad_edge=False,
+        title=title or None,
+        box=box.SIMPLE_HEAD,
+        title_justify="left",
+        title_style="bold",
+        pad_edge=False,
         show_edge=False,
-    )  # fmt: skip
+    )
     for index, column in enumerate(columns):
         table.add_column(column, justify="right" if index else "left")
     return table

@@ -5,10 +5,12 @@ import json
 
 from anello.report import plot
 
+# fmt: off
 FOR_THE_DARK = {  # colour of plot.py -> the same on dark ground
     "white": "#161b22", plot.INK: "#e6edf3", plot.SOFT: "#8b98a5", plot.FAINT: "#2d333b", plot.BLUE: "#58a6ff",
     plot.ORANGE: "#ff9f5a", plot.GREEN: "#56d364", plot.RED: "#ff7b72", plot.PURPLE: "#bc8cff", plot.TEAL: "#39c5cf",
-}  # fmt: skip
+}
+# fmt: on
 _LIGHT = f"""color-scheme: light; --ground: #f6f8fa; --paper: white; --ink: {plot.INK}; --words: #52606d;
   --line: {plot.FAINT}; --rule: {plot.SOFT}; --good: #1f7434; --bad: {plot.RED}; --found: #a84300;"""
 _DARK = """color-scheme: dark; --ground: #0d1117; --paper: #161b22; --ink: #e6edf3; --words: #a5b1bd; --line: #2d333b;

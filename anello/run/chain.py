@@ -143,14 +143,24 @@ class RunEnd:
     def common(self) -> dict[str, Any]:
         """The fields that every Record has, except its configuration."""
         return {
-            "node": self.node.counters(), "source": self.source, "wall_s": self.wall_s,
-            "latency": honest_legs(self.node.latency()), "latency_over_time": self.node.latency_over_time(),
-            "hiccups": _honest_hiccups(self.node.hiccups()), "states": self.node.states(),
-            "notices": self.notices.kept(), "interrupted": self.interrupted,
-            "one_host": self.one_host, "interface": self.interface, "cpu": self.cpu, "made": self.made,
-            "came": self.node.sequences(), "ended_badly": self.ended_badly, "origin": self.origin,
+            "node": self.node.counters(),
+            "source": self.source,
+            "wall_s": self.wall_s,
+            "latency": honest_legs(self.node.latency()),
+            "latency_over_time": self.node.latency_over_time(),
+            "hiccups": _honest_hiccups(self.node.hiccups()),
+            "states": self.node.states(),
+            "notices": self.notices.kept(),
+            "interrupted": self.interrupted,
+            "one_host": self.one_host,
+            "interface": self.interface,
+            "cpu": self.cpu,
+            "made": self.made,
+            "came": self.node.sequences(),
+            "ended_badly": self.ended_badly,
+            "origin": self.origin,
             "history": self.history,
-        }  # fmt: skip
+        }
 
 
 def _honest_hiccups(by_core: Mapping[int, Mapping[str, Any]]) -> dict[int, dict[str, Any]]:

@@ -80,8 +80,10 @@ class Placement:
 def choose(n: int, machine: UsableCores, claim: Callable[[int], bool] = lambda core: True) -> Placement:
     """For n threads on the data's way. claim: whether nobody else has chosen this core, which is then ours."""
     if machine.n_cores <= n:
-        return Placement(words=f"threads run where the system puts them: {_threads(n)} on the data's way and "
-                         f"everything else need {n + 1} cores, there are {machine.n_cores}")  # fmt: skip
+        return Placement(
+            words=f"threads run where the system puts them: {_threads(n)} on the data's way and "
+            f"everything else need {n + 1} cores, there are {machine.n_cores}"
+        )
     cores: list[int] = []
     for core in _by_preference(machine):
         if len(cores) < n and machine.cores - {*cores, core} and claim(core):
@@ -89,8 +91,11 @@ def choose(n: int, machine: UsableCores, claim: Callable[[int], bool] = lambda c
     if len(cores) < n:
         return Placement(words="threads run where the system puts them: other runs have the cores")
     rest = machine.cores - set(cores)
-    return Placement(tuple(cores), rest, f"{_threads(n)} on the data's way on {_cores(cores)}, everything else on "
-                     f"{_cores(sorted(rest))}")  # fmt: skip
+    return Placement(
+        tuple(cores),
+        rest,
+        f"{_threads(n)} on the data's way on {_cores(cores)}, everything else on {_cores(sorted(rest))}",
+    )
 
 
 def _by_preference(machine: UsableCores) -> Iterator[int]:
@@ -98,9 +103,15 @@ def _by_preference(machine: UsableCores) -> Iterator[int]:
     go to the lowest."""
     left, taken = set(machine.cores | machine.isolated), set[int]()
     while left:
-        core = max(left, key=lambda one: (
-            one in machine.isolated, machine.busy.get(one, 0.0) < BUSY_SHARE, one not in taken, one,
-        ))  # fmt: skip
+        core = max(
+            left,
+            key=lambda one: (
+                one in machine.isolated,
+                machine.busy.get(one, 0.0) < BUSY_SHARE,
+                one not in taken,
+                one,
+            ),
+        )
         left.remove(core)
         taken |= machine.siblings.get(core, frozenset())
         yield core
@@ -164,15 +175,17 @@ def may_spin(machine: UsableCores, chosen: Placement, n_others: int) -> tuple[bo
     comes to an isolated core by itself, and nothing has to come to another one while there are idle ones."""
     n_wanted = len(chosen.cores) + n_others
     if machine.limit is not None and machine.limit < n_wanted:
-        return False, f"spinning needs time for {n_wanted} threads, the control group " \
-                      f"allows {machine.limit:g} cores"  # fmt: skip
+        return False, f"spinning needs time for {n_wanted} threads, the control group allows {machine.limit:g} cores"
     if machine.isolated.issuperset(chosen.cores):
         return True, "the cores are isolated"
     halves = frozenset[int]().union(*(machine.siblings.get(core, frozenset()) for core in chosen.cores))
     n_idle = sum(machine.busy.get(core, 0.0) < BUSY_SHARE for core in chosen.rest - halves)
     if n_idle < n_others or any(machine.busy.get(core, 0.0) >= BUSY_SHARE for core in chosen.cores):
-        return False, f"spinning needs {n_others} idle cores for everything else, there " \
-                      f"{'is' if n_idle == 1 else 'are'} {n_idle}"  # fmt: skip
+        return (
+            False,
+            f"spinning needs {n_others} idle cores for everything else, there "
+            f"{'is' if n_idle == 1 else 'are'} {n_idle}",
+        )
     return True, f"everything else has {n_idle} idle cores"
 
 

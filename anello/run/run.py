@@ -109,13 +109,24 @@ def _run(plan: RunPlan, entry: Entry, console: Console, lead: RunControl, notice
         notices.close()
         record = chain.record(
             RunEnd(
-                node, kept, notices, plan.directory, wall_s=time.monotonic() - began.wall_s, source=source.counters,
-                interface=interface_to(config.front_ends.host), one_host=config.front_ends.host.startswith(LOOPBACK),
-                interrupted=interrupted.is_set(), cpu=cpu.shares(source.cpu_s), truth=_truth(source.truth_path),
-                reference=plan.reference, made=source.sequences, ended_badly=source.ended_badly, origin=entry.origin,
+                node,
+                kept,
+                notices,
+                plan.directory,
+                wall_s=time.monotonic() - began.wall_s,
+                source=source.counters,
+                interface=interface_to(config.front_ends.host),
+                one_host=config.front_ends.host.startswith(LOOPBACK),
+                interrupted=interrupted.is_set(),
+                cpu=cpu.shares(source.cpu_s),
+                truth=_truth(source.truth_path),
+                reference=plan.reference,
+                made=source.sequences,
+                ended_badly=source.ended_badly,
+                origin=entry.origin,
                 history=history.moments(),
             )
-        )  # fmt: skip
+        )
     truth_path.unlink(missing_ok=True)
     return record
 
@@ -137,9 +148,15 @@ def run_node(
 
 
 def _run_node(
-    config: FrontEndsConfig, directory: Path, console: Console, *, placement: Placement, entry: Entry, lead: RunControl,
+    config: FrontEndsConfig,
+    directory: Path,
+    console: Console,
+    *,
+    placement: Placement,
+    entry: Entry,
+    lead: RunControl,
     notices: Notices,
-) -> Record:  # fmt: skip
+) -> Record:
     chain = chain_of(config)
     node = lead.node = chain.make_node(directory, entry.origin)
     tell_beside(directory, config.raw_files, entry.origin)
@@ -164,17 +181,33 @@ def _run_node(
         notices.close()
         return chain.record(
             RunEnd(
-                node, kept, notices, directory, wall_s=time.monotonic() - began, source=None, interface="",
-                one_host=False, interrupted=interrupted.is_set(), cpu=None, truth=None, reference=None,
-                origin=entry.origin, history=history.moments(),
+                node,
+                kept,
+                notices,
+                directory,
+                wall_s=time.monotonic() - began,
+                source=None,
+                interface="",
+                one_host=False,
+                interrupted=interrupted.is_set(),
+                cpu=None,
+                truth=None,
+                reference=None,
+                origin=entry.origin,
+                history=history.moments(),
             )
-        )  # fmt: skip
+        )
 
 
 def _watch(
-    chain: Chain, node: ChainNode, source: SourceProcess | None, interrupted: Interruption, console: Console,
-    *, notices: Notices,
-) -> tuple[Keeper, History]:  # fmt: skip
+    chain: Chain,
+    node: ChainNode,
+    source: SourceProcess | None,
+    interrupted: Interruption,
+    console: Console,
+    *,
+    notices: Notices,
+) -> tuple[Keeper, History]:
     """Shows progress until the run has ended, the front ends are done, or the user has had enough."""
     kept, meter, settings = chain.keeper(), chain.meter(), chain.config.run
     history = History(*_judging_legs(chain.config.chain))

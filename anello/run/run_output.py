@@ -36,9 +36,16 @@ class RunOutput:
 
     @classmethod
     def of(
-        cls, directory: Path | None, *, as_json: bool = False, all_rows: bool = False, verbose: bool = False,
-        log_file: Path | None = None, log_name: str = NAME, single_file: bool = False,
-    ) -> Self:  # fmt: skip
+        cls,
+        directory: Path | None,
+        *,
+        as_json: bool = False,
+        all_rows: bool = False,
+        verbose: bool = False,
+        log_file: Path | None = None,
+        log_name: str = NAME,
+        single_file: bool = False,
+    ) -> Self:
         """As the options say. directory: of the run, where its log is if no other file is given."""
         log = log_file or (directory / log_name if directory else None)
         return cls(output.console(stderr=as_json), log, bool(log_file), all_rows, as_json, verbose, single_file)

@@ -61,9 +61,11 @@ def need_ports(config: "FrontEndsConfig") -> None:
     if 0 in config.front_ends.ports:
         rule = "must be the ports that the node listens at (it prints them)"
         raise ConfigError(
-            f"{config.source_section}.ports", rule, str(config.front_ends.ports),
+            f"{config.source_section}.ports",
+            rule,
+            str(config.front_ends.ports),
             "Only anello run can take 0: any free port",
-        )  # fmt: skip
+        )
 
 
 def serve(source: "ChainSource", truth_path: Path | None, refresh_s: float, *, first: bool = False) -> None:
@@ -152,9 +154,13 @@ class SourceProcess:
         command = [sys.executable, "-m", "anello", "source", "--led", *arguments]
         # A session of its own: Ctrl-C reaches the parent only, which then stops the child in good order.
         self._child = subprocess.Popen(
-            command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True, start_new_session=True,
+            command,
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            text=True,
+            start_new_session=True,
             env=_told_of(origin),
-        )  # fmt: skip
+        )
         assert self._child.stdout is not None
         self._lines = _lines_of(self._child.stdout)
         self.counters: dict[str, dict[str, int]] = {}

@@ -206,9 +206,17 @@ class Search:
     confirmation counts as failing, and the search goes on below it."""
 
     def __init__(
-        self, grid: Grid, run: Run, *, seconds: float, rules: Rules | None = None, quiet: Quiet | None = None,
-        n_repeats: int = 3, n_confirm: int = 5, watcher: SearchWatcher | None = None,
-    ) -> None:  # fmt: skip
+        self,
+        grid: Grid,
+        run: Run,
+        *,
+        seconds: float,
+        rules: Rules | None = None,
+        quiet: Quiet | None = None,
+        n_repeats: int = 3,
+        n_confirm: int = 5,
+        watcher: SearchWatcher | None = None,
+    ) -> None:
         self._grid, self._run_once, self._seconds = grid, run, seconds
         self._rules, self._quiet = rules or Rules(), quiet or Quiet()
         self._n_repeats, self._n_confirm = n_repeats, n_confirm

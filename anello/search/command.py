@@ -74,9 +74,14 @@ class Options:
 
 
 def search(
-    config: FrontEndsConfig, config_file: Path, settings: Sequence[str], options: Options, *, directory: Path,
+    config: FrontEndsConfig,
+    config_file: Path,
+    settings: Sequence[str],
+    options: Options,
+    *,
+    directory: Path,
     console: Console,
-) -> SearchResult:  # fmt: skip
+) -> SearchResult:
     """Searches, shows, and writes search.json and search.html into the directory. Ctrl-C ends it with what is known.
 
     The options must have been checked.
@@ -88,16 +93,26 @@ def search(
     quiet = Quiet(other_cores=options.others, stop_ms=options.stop_ms, tries=options.tries)
     with interruptible() as interrupted:  # also while it writes: a Ctrl-C that comes late costs no result
         runner = TrialRunner(
-            config_file, settings, keys=keys_of(config.chain), seconds=options.seconds, seed=config.run.seed,
-            folder=directory, stopped=interrupted,
-        )  # fmt: skip
+            config_file,
+            settings,
+            keys=keys_of(config.chain),
+            seconds=options.seconds,
+            seed=config.run.seed,
+            folder=directory,
+            stopped=interrupted,
+        )
         with search_report.ConsoleWatcher(console, rules, quiet) as watcher:
             result = Search(
-                grid, runner, seconds=options.seconds, rules=rules, quiet=quiet,
-                n_repeats=options.repeats, n_confirm=options.confirm, watcher=watcher,
-            ).run()  # fmt: skip
-        page = search_report.write(result, directory, f"{config.run.name}, highest rate",
-                                    Path(config.run.directory))  # fmt: skip
+                grid,
+                runner,
+                seconds=options.seconds,
+                rules=rules,
+                quiet=quiet,
+                n_repeats=options.repeats,
+                n_confirm=options.confirm,
+                watcher=watcher,
+            ).run()
+        page = search_report.write(result, directory, f"{config.run.name}, highest rate", Path(config.run.directory))
         search_report.show(result, console)
     console.print(f"report: {page}", soft_wrap=True, highlight=False)
     return result

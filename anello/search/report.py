@@ -267,8 +267,17 @@ def _rows(result: SearchResult) -> Iterator[tuple[list[str], RateVerdict]]:
         said = ("again: " if verdict.confirms else "") + verdict.outcome.name.lower()
         said += ", tried again" if verdict.is_overruled else ""
         cells = [f"{verdict.rate_hz:,.0f}", f"{len(trials)}/{verdict.n_wanted}", median("achieved_hz", ",.0f")]
-        yield [*cells, quantile("p50"), quantile("p99.9"), median("source_cores", ".2f"), median("node_cores", ".2f"),
-               said], verdict  # fmt: skip
+        yield (
+            [
+                *cells,
+                quantile("p50"),
+                quantile("p99.9"),
+                median("source_cores", ".2f"),
+                median("node_cores", ".2f"),
+                said,
+            ],
+            verdict,
+        )
 
 
 # --- Files --------------------------------------------------------------------------------------------------------
@@ -285,10 +294,12 @@ def as_dict(result: SearchResult) -> dict[str, Any]:
         "rules": asdict(result.rules),
         "seconds": result.seconds,
         "disturbed": {
-            **asdict(result.quiet), "n_thrown_away": result.n_thrown_away, "n_counted": result.n_counted_disturbed,
+            **asdict(result.quiet),
+            "n_thrown_away": result.n_thrown_away,
+            "n_counted": result.n_counted_disturbed,
         },
         "verdicts": [_verdict_dict(verdict, result) for verdict in result.verdicts],
-    }  # fmt: skip
+    }
 
 
 def _verdict_dict(verdict: RateVerdict, result: SearchResult) -> dict[str, Any]:
@@ -327,16 +338,16 @@ def page(result: SearchResult, title: str) -> str:
     if result.verdicts:
         drawn = html.figure(figure(result), first)
     late = html.section(
-        "Latency against rate", "From send to decision, a point for each run and quantile that its events can tell; "
+        "Latency against rate",
+        "From send to decision, a point for each run and quantile that its events can tell; "
         "lines join their medians. Both axes are logarithmic.",
         html.figure(latency_figure(result), _latency_words(result)),
-    )  # fmt: skip
+    )
     head = f"<header><h1>{escape(title)}</h1><p>{escape(first)}</p></header>"
     about = "Each point is one run; a cross is a run that failed. What was decided, against what was offered."
     return html.document(
-        f"Anello: {title}", f"{head}<section>{said}</section>"
-        + html.section("Rate", about, drawn) + late
-    )  # fmt: skip
+        f"Anello: {title}", f"{head}<section>{said}</section>" + html.section("Rate", about, drawn) + late
+    )
 
 
 SHOWN_QUANTILES = (("p50", plot.BLUE), ("p99.9", plot.ORANGE), ("max", plot.SOFT))
@@ -352,9 +363,13 @@ def latency_figure(result: SearchResult) -> Figure | None:
         by_rate = _by_rate(trials, name)
         points = [(hz, value) for hz, values in by_rate.items() for value in values]
         drawn.add_scatter(
-            x=[hz for hz, _ in points], y=[value for _, value in points], mode="markers", showlegend=False,
-            marker={"color": colour, "size": 7, "symbol": "circle-open"}, name=name,
-        )  # fmt: skip
+            x=[hz for hz, _ in points],
+            y=[value for _, value in points],
+            mode="markers",
+            showlegend=False,
+            marker={"color": colour, "size": 7, "symbol": "circle-open"},
+            name=name,
+        )
         middles = [statistics.median(values) for values in by_rate.values()]
         drawn.add_scatter(x=list(by_rate), y=middles, mode="lines", name=name, line={"color": colour, "width": 2})
     if result.rules.deadline_us is not None:
@@ -399,10 +414,13 @@ def figure(result: SearchResult) -> Figure:
             good = outcome is Outcome.PASSES
             colour = plot.GREEN if good else plot.SERIES[list(Outcome).index(outcome) % len(plot.SERIES)]
             drawn.add_scatter(
-                x=[trial.offered_hz for trial in chosen], y=[trial.achieved_hz for trial in chosen], mode="markers",
-                name=str(outcome), text=[reason(trial, result.rules, result.quiet) for trial in chosen],
+                x=[trial.offered_hz for trial in chosen],
+                y=[trial.achieved_hz for trial in chosen],
+                mode="markers",
+                name=str(outcome),
+                text=[reason(trial, result.rules, result.quiet) for trial in chosen],
                 marker={"color": colour, "size": 9, "symbol": "circle-open" if good else "x"},
-            )  # fmt: skip
+            )
     if result.found:
         drawn.add_vline(x=result.found.rate_hz, line={"color": plot.GREEN, "dash": "dash"})
     return plot.styled(drawn, x="offered, events/s", y="decided, events/s")

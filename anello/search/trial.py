@@ -106,9 +106,13 @@ def from_summary(summary: Mapping[str, Any], offered_hz: float, seconds: float) 
         losses={**summary["losses"], **summary.get("node_losses", {})},
         problems=tuple(_problems(summary)),
         latency_us={name: whole[key] * 1e-3 for name, key in QUANTILES.items() if whole.get(key) is not None}
-        if whole.get("count") else {},
-        legs_us={leg: values["p50_ns"] * 1e-3 for leg, values in summary["latency"].items()
-                 if values["count"] and values["p50_ns"] is not None},
+        if whole.get("count")
+        else {},
+        legs_us={
+            leg: values["p50_ns"] * 1e-3
+            for leg, values in summary["latency"].items()
+            if values["count"] and values["p50_ns"] is not None
+        },
         deadline_misses=int(whole.get("above_1ms", 0)),
         source_cores=cpu.get("source_cores", 0.0),
         node_cores=cpu.get("node_cores", 0.0),
@@ -120,7 +124,7 @@ def from_summary(summary: Mapping[str, Any], offered_hz: float, seconds: float) 
         n_super_packets=sum(counted) if counted else None,
         mode=mode_of(summary),
         error=str(verdict["line"]) if verdict.get("exit_code") == FAILED else "",
-    )  # fmt: skip
+    )
 
 
 def _longest_stop_ms(machine: Mapping[str, Any] | None) -> float:
@@ -157,9 +161,16 @@ class TrialRunner:
     """Runs a configuration at a rate. config_file and settings as `anello run` takes them."""
 
     def __init__(
-        self, config_file: Path, settings: Sequence[str], *, keys: SearchKeys, seconds: float, seed: int = 1,
-        folder: Path | None = None, stopped: Interruption | None = None,
-    ) -> None:  # fmt: skip
+        self,
+        config_file: Path,
+        settings: Sequence[str],
+        *,
+        keys: SearchKeys,
+        seconds: float,
+        seed: int = 1,
+        folder: Path | None = None,
+        stopped: Interruption | None = None,
+    ) -> None:
         self._file, self._settings, self._seconds, self._keys = config_file, settings, seconds, keys
         self._seeds = itertools.count(seed)  # runs that repeat each other byte by byte would prove less
         self._folder = folder  # where the runs' own files lie while they last
@@ -177,9 +188,12 @@ class TrialRunner:
     def _command(self, rate_hz: float, folder: str) -> list[str]:
         length = {"seconds": f"{self._seconds:.4f}", "ms": f"{self._seconds * 1e3:.1f}"}
         settings = [
-            *self._settings, f"{self._keys.rate_key}={rate_hz:.1f}", f"run.seed={next(self._seeds)}",
-            *(setting.format_map(length) for setting in self._keys.settings), *EVERY_CHAIN,
-        ]  # fmt: skip
+            *self._settings,
+            f"{self._keys.rate_key}={rate_hz:.1f}",
+            f"run.seed={next(self._seeds)}",
+            *(setting.format_map(length) for setting in self._keys.settings),
+            *EVERY_CHAIN,
+        ]
         given = [part for setting in settings for part in ("--set", setting)]
         return [sys.executable, "-m", "anello", "run", str(self._file), "--led", *given, "--report-dir", folder]
 
@@ -187,9 +201,13 @@ class TrialRunner:
         with tempfile.TemporaryFile("w+") as complaints:
             # A session of its own: Ctrl-C reaches the search only, which then stops the run in good order.
             process = subprocess.Popen(
-                command, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=complaints, text=True,
+                command,
+                stdin=subprocess.DEVNULL,
+                stdout=subprocess.PIPE,
+                stderr=complaints,
+                text=True,
                 start_new_session=True,
-            )  # fmt: skip
+            )
             limit_s = START_AND_DRAIN_S + self._seconds
             try:
                 output = _output_of(process, limit_s, self._stopped.is_set)

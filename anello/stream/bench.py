@@ -113,8 +113,12 @@ def all_cases(options: Options, transports: Sequence[str]) -> Iterator[Case]:
 
 
 def measure(program: Path, case: Case, options: Options, *, verify: bool) -> dict[str, Any]:
-    arguments = [f"transport={case.transport}", f"chunk={case.n_bytes}", f"ring={options.ring}",
-                 f"grain={options.grain}"]  # fmt: skip
+    arguments = [
+        f"transport={case.transport}",
+        f"chunk={case.n_bytes}",
+        f"ring={options.ring}",
+        f"grain={options.grain}",
+    ]
     if case.wait:
         arguments.append(f"wait={case.wait}")
     if options.cores:
@@ -155,13 +159,16 @@ def summaries(results: Results) -> Iterator[dict[str, Any]]:
     for case, taken in results.items():
         values = [one[KEYS[case.kind]] for one in taken]
         yield {
-            "case": f"{case.kind}/{case.name}/{case.n_bytes}", "unit": UNITS[case.kind],
-            "median": statistics.median(values), "spread": spread(values), "n_repeats": len(values),
+            "case": f"{case.kind}/{case.name}/{case.n_bytes}",
+            "unit": UNITS[case.kind],
+            "median": statistics.median(values),
+            "spread": spread(values),
+            "n_repeats": len(values),
             "samples": values,
             "verified_bytes": sum(one.get("verified_bytes", 0) for one in taken),
             **{key: middle(results, case, key) for key in WAITS if case.name.startswith("ring") and key in taken[0]},
             **({"p99_us": middle(results, case, "p99_us")} if "p99_us" in taken[0] else {}),
-        }  # fmt: skip
+        }
 
 
 def words(n_bytes: int) -> str:
@@ -231,17 +238,21 @@ def page(results: Results) -> str:
 
     sections = []
     for kind, title, y in (
-        ("bandwidth", "Bandwidth", "MB/s"), ("latency", "Latency, half a round trip", "µs"),
+        ("bandwidth", "Bandwidth", "MB/s"),
+        ("latency", "Latency, half a round trip", "µs"),
         ("paced", "Latency, one way under light load", "µs"),
-    ):  # fmt: skip
+    ):
         figure = go.Figure()
         cases = [case for case in results if case.kind == kind]
         for index, name in enumerate(dict.fromkeys(case.name for case in cases)):
             line = sorted((case for case in cases if case.name == name), key=lambda case: case.n_bytes)
             figure.add_scatter(
-                x=[case.n_bytes for case in line], y=[middle(results, case) for case in line], name=name,
-                mode="lines+markers", line={"color": plot.SERIES[index % len(plot.SERIES)], "width": 2},
-            )  # fmt: skip
+                x=[case.n_bytes for case in line],
+                y=[middle(results, case) for case in line],
+                name=name,
+                mode="lines+markers",
+                line={"color": plot.SERIES[index % len(plot.SERIES)], "width": 2},
+            )
         plot.styled(figure, x="bytes per send", y=y)
         ticks = sorted({case.n_bytes for case in cases})
         figure.update_xaxes(type="log", tickvals=ticks, ticktext=[words(tick) for tick in ticks])

@@ -38,8 +38,13 @@ def bench(
     from anello.stream.bench import Options, find_program, run, size, sizes
 
     options = Options(
-        transports=[] if transports == "all" else transports.split(","), chunks=sizes(chunks),
-        n_bytes=size(n_bytes), latency=sizes(latency), rounds=rounds,
-        ring=size(ring), grain=size(grain), cores=cores,
-    )  # fmt: skip
+        transports=[] if transports == "all" else transports.split(","),
+        chunks=sizes(chunks),
+        n_bytes=size(n_bytes),
+        latency=sizes(latency),
+        rounds=rounds,
+        ring=size(ring),
+        grain=size(grain),
+        cores=cores,
+    )
     run(options, find_program(program), out)

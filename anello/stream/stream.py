@@ -245,11 +245,20 @@ def listen(
 
     with engine_errors():
         config = _config(
-            ring_bytes=ring_bytes, grain_bytes=grain_bytes, max_peer_ring_bytes=max_peer_ring_bytes,
-            direction=direction, wait=wait, spin_us=spin_us, handshake_s=handshake_s,
-            peer_timeout_s=peer_timeout_s, carry=carry, ucx_tls=ucx_tls, allow_users=allow_users,
-            keys=keys, without_keys=without_keys,
-        )  # fmt: skip
+            ring_bytes=ring_bytes,
+            grain_bytes=grain_bytes,
+            max_peer_ring_bytes=max_peer_ring_bytes,
+            direction=direction,
+            wait=wait,
+            spin_us=spin_us,
+            handshake_s=handshake_s,
+            peer_timeout_s=peer_timeout_s,
+            carry=carry,
+            ucx_tls=ucx_tls,
+            allow_users=allow_users,
+            keys=keys,
+            without_keys=without_keys,
+        )
         return Listener(_engine.StreamListener(address, config))
 
 
@@ -278,27 +287,58 @@ def connect(
 
     with engine_errors():
         config = _config(
-            ring_bytes=ring_bytes, grain_bytes=grain_bytes, max_peer_ring_bytes=max_peer_ring_bytes,
-            direction=direction, wait=wait, spin_us=spin_us, connect_s=connect_s,
-            peer_timeout_s=peer_timeout_s, carry=carry, ucx_tls=ucx_tls, allow_users=allow_users,
-            keys=keys, without_keys=without_keys,
-        )  # fmt: skip
+            ring_bytes=ring_bytes,
+            grain_bytes=grain_bytes,
+            max_peer_ring_bytes=max_peer_ring_bytes,
+            direction=direction,
+            wait=wait,
+            spin_us=spin_us,
+            connect_s=connect_s,
+            peer_timeout_s=peer_timeout_s,
+            carry=carry,
+            ucx_tls=ucx_tls,
+            allow_users=allow_users,
+            keys=keys,
+            without_keys=without_keys,
+        )
         return Stream(_engine.stream_connect(address, config))
 
 
-def _config(*, ring_bytes: int, grain_bytes: int, max_peer_ring_bytes: int, direction: str, wait: str, spin_us: float,
-            peer_timeout_s: float, carry: str, ucx_tls: str, allow_users: Sequence[int | str], keys: Path | None,
-            without_keys: bool, connect_s: float = 5.0,
-            handshake_s: float = 1.0) -> "_engine.StreamConfig":  # fmt: skip
+def _config(
+    *,
+    ring_bytes: int,
+    grain_bytes: int,
+    max_peer_ring_bytes: int,
+    direction: str,
+    wait: str,
+    spin_us: float,
+    peer_timeout_s: float,
+    carry: str,
+    ucx_tls: str,
+    allow_users: Sequence[int | str],
+    keys: Path | None,
+    without_keys: bool,
+    connect_s: float = 5.0,
+    handshake_s: float = 1.0,
+) -> "_engine.StreamConfig":
     from anello.engine import _engine
 
     return _engine.stream_config(
-        ring_bytes=ring_bytes, grain_bytes=grain_bytes, max_peer_ring_bytes=max_peer_ring_bytes, direction=direction,
-        wait=wait, spin_ns=round(spin_us * 1e3), connect_ns=round(connect_s * 1e9),
-        handshake_ns=round(handshake_s * 1e9), peer_timeout_ns=round(peer_timeout_s * 1e9), carry=carry,
-        ucx_tls=ucx_tls, allowed_users=[_user_id(user) for user in allow_users],
-        keys=None if keys is None else _keys_in(keys), without_keys=without_keys,
-    )  # fmt: skip
+        ring_bytes=ring_bytes,
+        grain_bytes=grain_bytes,
+        max_peer_ring_bytes=max_peer_ring_bytes,
+        direction=direction,
+        wait=wait,
+        spin_ns=round(spin_us * 1e3),
+        connect_ns=round(connect_s * 1e9),
+        handshake_ns=round(handshake_s * 1e9),
+        peer_timeout_ns=round(peer_timeout_s * 1e9),
+        carry=carry,
+        ucx_tls=ucx_tls,
+        allowed_users=[_user_id(user) for user in allow_users],
+        keys=None if keys is None else _keys_in(keys),
+        without_keys=without_keys,
+    )
 
 
 def _keys_in(folder: Path) -> "_engine.StreamKeys":
@@ -310,9 +350,10 @@ def _keys_in(folder: Path) -> "_engine.StreamKeys":
 
     found = Keys.load(folder)
     return _engine.stream_keys(
-        own_public=z85.decode(found.node_public), own_secret=z85.decode(found.node_secret),
+        own_public=z85.decode(found.node_public),
+        own_secret=z85.decode(found.node_secret),
         allowed=[z85.decode(public) for public in sorted(found.allowed)],
-    )  # fmt: skip
+    )
 
 
 def _user_id(user: int | str) -> int:

@@ -41,8 +41,12 @@ class Keys:
     def for_rendezvous(self) -> Self:
         """Raises ConfigError where the folder is one for nodes."""
         if not self.rendezvous_secret:
-            raise ConfigError("--keys", f"must hold {RENDEZVOUS}.key_secret where the rendezvous is kept", "none",
-                              "Copy the whole folder that --make-keys has made")  # fmt: skip
+            raise ConfigError(
+                "--keys",
+                f"must hold {RENDEZVOUS}.key_secret where the rendezvous is kept",
+                "none",
+                "Copy the whole folder that --make-keys has made",
+            )
         return self
 
 
@@ -52,8 +56,12 @@ def make(folder: Path) -> list[Path]:
         raise ConfigError("--make-keys", "needs a ZeroMQ with CURVE", zmq.zmq_version(), "Install libsodium's one")
     present = [path.name for path in folder.glob("*.key*")]
     if present:
-        raise ConfigError("--make-keys", "must name a folder without keys", f"{folder}: {', '.join(present)}",
-                          "If a key is lost, remove all keys and make new ones")  # fmt: skip
+        raise ConfigError(
+            "--make-keys",
+            "must name a folder without keys",
+            f"{folder}: {', '.join(present)}",
+            "If a key is lost, remove all keys and make new ones",
+        )
     folder.mkdir(parents=True, exist_ok=True)
     folder.chmod(0o700)
     before = os.umask(OTHERS_MAY)
@@ -87,5 +95,9 @@ def _public(path: Path) -> bytes:
 
 def _not_there(path: Path, error: Exception) -> ConfigError:
     reason = error.strerror if isinstance(error, OSError) and error.strerror else str(error)
-    return ConfigError("--keys", f"must be a folder with the key {path.name}", f"{path}: {reason}",
-                       "anello exchange --make-keys DIR makes one; copy it to every machine")  # fmt: skip
+    return ConfigError(
+        "--keys",
+        f"must be a folder with the key {path.name}",
+        f"{path}: {reason}",
+        "anello exchange --make-keys DIR makes one; copy it to every machine",
+    )

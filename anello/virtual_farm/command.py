@@ -57,8 +57,12 @@ class Drawn:
     def _chains(self, chain: str, config: Config | None) -> Chains:
         known = [name for name in registry.names() if registry.registration(name).virtual]
         if chain not in known:
-            raise ConfigError("chain", f"must be {FARM}, or one of {', '.join(known)}, to be simulated", chain,
-                              "Give a configuration of one of them, or --chain")  # fmt: skip
+            raise ConfigError(
+                "chain",
+                f"must be {FARM}, or one of {', '.join(known)}, to be simulated",
+                chain,
+                "Give a configuration of one of them, or --chain",
+            )
         virtual: VirtualChain = registry.part(chain, "virtual")
         decided = [f"{name}={value}" for name, value in virtual.settings(config).items()] if config else []
         kinds = self._kinds(_engine.chain_trouble_kinds())
@@ -230,13 +234,23 @@ def _calls(first: int, order: Options, begun_s: float) -> Iterator[tuple[int, in
 
 def _told(drawn: Drawn, world: World, seed: int, *, crashes: bool) -> dict[str, Any]:
     if crashes:  # as this process would
-        return {"seed": seed, "changes": [], "findings": [swarm.CRASHED], "faults": [],
-                "command": command_of(drawn, seed, [])}  # fmt: skip
+        return {
+            "seed": seed,
+            "changes": [],
+            "findings": [swarm.CRASHED],
+            "faults": [],
+            "command": command_of(drawn, seed, []),
+        }
     with engine_errors():
         changes = world.reduced(seed)
         run = world.replayed(seed, changes, 0)
-    return {"seed": seed, "changes": changes, "findings": run["findings"], "faults": run["faults"],
-            "command": command_of(drawn, seed, changes)}  # fmt: skip
+    return {
+        "seed": seed,
+        "changes": changes,
+        "findings": run["findings"],
+        "faults": run["faults"],
+        "command": command_of(drawn, seed, changes),
+    }
 
 
 def command_of(drawn: Drawn, seed: int, changes: Sequence[str]) -> str:

@@ -36,9 +36,12 @@ def write(page: Path, seed: int, run: dict[str, Any]) -> None:
         f"<header><h1>Seed {seed}</h1><p>{escape(run['scenario'])}</p></header>"
         + html.section("What is wrong", "By what was to be made, and what came out.", f"<ul>{findings}</ul>")
         + html.section("Faults", "As drawn.", f"<ul>{faults}</ul>")
-        + html.section("What happened", "Red: faults. Zoom in by drawing a box.",
-                              html.figure(draw(run), "A lane each; between them the last messages."))
-    )  # fmt: skip
+        + html.section(
+            "What happened",
+            "Red: faults. Zoom in by drawing a box.",
+            html.figure(draw(run), "A lane each; between them the last messages."),
+        )
+    )
     save(page, html.document(f"Anello: seed {seed}", body), single_file=True)
 
 
@@ -55,11 +58,14 @@ def draw(run: dict[str, Any]) -> Figure:
         if not lines:
             continue
         figure.add_scatter(
-            x=[line[1] * 1e-6 for line in lines], y=[line[3] for line in lines],
+            x=[line[1] * 1e-6 for line in lines],
+            y=[line[3] for line in lines],
             text=[f"{lanes[line[3]]}: {line[5]}" for line in lines],
-            name=label, mode="markers", marker={"color": colour, "symbol": symbol, "size": size},
+            name=label,
+            mode="markers",
+            marker={"color": colour, "symbol": symbol, "size": size},
             hovertemplate="%{x:.4f} ms, %{text}<extra></extra>",
-        )  # fmt: skip
+        )
     plot.styled(figure, x="virtual time, ms", y="", height=140 + min(110 * len(lanes), 600 + 20 * len(lanes)))
     figure.update_yaxes(range=[len(lanes) - 0.5, -0.5], tickvals=list(range(len(lanes))), ticktext=lanes)
     return figure
@@ -82,17 +88,34 @@ def _add_messages(figure: Figure, lines: Sequence[Line], lanes: Sequence[str]) -
         texts += [f"{text} to {lanes[other]}", f"{text} from {lanes[node]}", None]
     if x:
         figure.add_scatter(
-            x=x, y=y, text=texts, name="messages", mode="lines", line={"color": plot.SOFT, "width": 0.7},
+            x=x,
+            y=y,
+            text=texts,
+            name="messages",
+            mode="lines",
+            line={"color": plot.SOFT, "width": 0.7},
             hovertemplate="%{x:.4f} ms: %{text}<extra></extra>",
-        )  # fmt: skip
+        )
 
 
 def _add_fault(figure: Figure, line: Line) -> None:
     _kind, at_ns, until_ns, node, other, text = line
     for lane in sorted({node, other}):
         figure.add_shape(
-            type="rect", x0=at_ns * 1e-6, x1=max(until_ns, at_ns + 1) * 1e-6, y0=lane - 0.35, y1=lane + 0.35,
-            fillcolor=plot.RED, opacity=0.2, line={"color": plot.RED, "width": 1},
-        )  # fmt: skip
-    figure.add_annotation(x=at_ns * 1e-6, y=node - 0.42, text=escape(text.partition(": ")[2]), showarrow=False,
-                          xanchor="left", font={"size": 11, "color": plot.RED})  # fmt: skip
+            type="rect",
+            x0=at_ns * 1e-6,
+            x1=max(until_ns, at_ns + 1) * 1e-6,
+            y0=lane - 0.35,
+            y1=lane + 0.35,
+            fillcolor=plot.RED,
+            opacity=0.2,
+            line={"color": plot.RED, "width": 1},
+        )
+    figure.add_annotation(
+        x=at_ns * 1e-6,
+        y=node - 0.42,
+        text=escape(text.partition(": ")[2]),
+        showarrow=False,
+        xanchor="left",
+        font={"size": 11, "color": plot.RED},
+    )

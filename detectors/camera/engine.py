@@ -38,9 +38,13 @@ class Calibration(Protocol):
     low_gain: NDArray[np.uint32]  # of the last call's boards: a bit for each pixel whose low gain was taken
 
     def correct(
-        self, boards: NDArray[np.uint16], waveforms: NDArray[np.uint16], first_cells: NDArray[np.uint16],
-        clocks: NDArray[np.uint64], run_id: int,
-    ) -> NDArray[np.uint8]:  # fmt: skip
+        self,
+        boards: NDArray[np.uint16],
+        waveforms: NDArray[np.uint16],
+        first_cells: NDArray[np.uint16],
+        clocks: NDArray[np.uint64],
+        run_id: int,
+    ) -> NDArray[np.uint8]:
         """Of B boards of one event, in place. waveforms: [B, gains, pixels, samples]; first_cells: [B, 8], or [B, 0]
         where there are none; clocks: [B], ticks of 7.5 ns. Where gains are selected, waveforms[:, 0] has what was. Per
         board 0 corrected, 1 it has no cells, 2 wrong ones."""
@@ -58,16 +62,30 @@ class Engine(Protocol):
         ...
 
     def integrate_waveforms(  # noqa: PLR0917
-        self, waveforms: NDArray[np.uint16], n_pedestal: int, window_samples: int, window_before: int,
-        saturation: int, gain_ratio: float, isa: str = "automatic",
-    ) -> tuple[FloatArray, NDArray[np.uint16], NDArray[np.uint8]]:  # fmt: skip
+        self,
+        waveforms: NDArray[np.uint16],
+        n_pedestal: int,
+        window_samples: int,
+        window_before: int,
+        saturation: int,
+        gain_ratio: float,
+        isa: str = "automatic",
+    ) -> tuple[FloatArray, NDArray[np.uint16], NDArray[np.uint8]]:
         """waveforms: [B, gains, P, samples]. Gives charge, peak_sample, flags [B, P]."""
         ...
 
     def Calibration(  # noqa: N802, PLR0917
-        self, file: str, time_lapse_file: str, pixels_file: str, n_boards: int, pixels_per_board: int, n_gains: int,
-        n_samples: int, time_lapse: bool = True, spikes: bool = True,
-    ) -> Calibration:  # fmt: skip
+        self,
+        file: str,
+        time_lapse_file: str,
+        pixels_file: str,
+        n_boards: int,
+        pixels_per_board: int,
+        n_gains: int,
+        n_samples: int,
+        time_lapse: bool = True,
+        spikes: bool = True,
+    ) -> Calibration:
         """Coefficients of camera_calibrate.file. Raises ConfigError."""
         ...
 

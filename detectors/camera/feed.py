@@ -21,29 +21,44 @@ class CameraFeed(Feed[CameraConfig]):
     def _check(self) -> None:
         chain, n_readouts = self._chain, self.place.n_readouts
         if n_readouts > MAX_READOUTS or self._boards_of(n_readouts - 1).start >= self.n_boards:
-            raise ConfigError("exchange.roles", f"must have at most {MAX_READOUTS} readout units before a camera, and "
-                              f"equal groups of its {self.n_boards} boards for all", f"{n_readouts} readout units",
-                              "Name fewer of them")  # fmt: skip
+            raise ConfigError(
+                "exchange.roles",
+                f"must have at most {MAX_READOUTS} readout units before a camera, and "
+                f"equal groups of its {self.n_boards} boards for all",
+                f"{n_readouts} readout units",
+                "Name fewer of them",
+            )
         if chain.camera_source.first_event:
             rule = "must be 0 before the exchange: the number of an event says which packet it belongs to"
             raise ConfigError("camera_source.first_event", rule, str(chain.camera_source.first_event), "Leave it out")
         if chain.camera_build.groups != 1:
-            raise ConfigError("camera_build.groups", "must be 1 before the exchange: each readout unit is a group",
-                              str(chain.camera_build.groups), "Leave it out")  # fmt: skip
+            raise ConfigError(
+                "camera_build.groups",
+                "must be 1 before the exchange: each readout unit is a group",
+                str(chain.camera_build.groups),
+                "Leave it out",
+            )
         calibrate = chain.camera_calibrate
         if calibrate.file and (calibrate.time_lapse or calibrate.spikes):
             rule = "and spikes must be false behind the exchange: they need the event before, which another builder has"
-            raise ConfigError("camera_calibrate.time_lapse", rule, str(calibrate.time_lapse),
-                              "Set both to false")  # fmt: skip
+            raise ConfigError("camera_calibrate.time_lapse", rule, str(calibrate.time_lapse), "Set both to false")
         if chain.camera_send.r1_streams:
             rule = "must be 0 behind the exchange: convert the builders' files"
             raise ConfigError("camera_send.r1_streams", rule, str(chain.camera_send.r1_streams), "Leave it out")
         if chain.publish.to != "nothing":
-            raise ConfigError("publish.to", "must be nothing in the camera's configuration: the exchange publishes",
-                              chain.publish.to, "Set publish in the exchange's own file")  # fmt: skip
+            raise ConfigError(
+                "publish.to",
+                "must be nothing in the camera's configuration: the exchange publishes",
+                chain.publish.to,
+                "Set publish in the exchange's own file",
+            )
         if len(chain.receive.ports) not in (1, self.n_boards):
-            raise ConfigError("receive.ports", "must be one before the exchange, or one for each board",
-                              f"{len(chain.receive.ports)} ports", "0 takes any free port")  # fmt: skip
+            raise ConfigError(
+                "receive.ports",
+                "must be one before the exchange, or one for each board",
+                f"{len(chain.receive.ports)} ports",
+                "0 takes any free port",
+            )
 
     @property
     def n_boards(self) -> int:
@@ -77,10 +92,15 @@ class CameraFeed(Feed[CameraConfig]):
     def source_settings(self, ports: Sequence[int]) -> list[str]:
         """Front ends are told the ports of the whole camera; those of other nodes' boards are not used."""
         mine = self.boards
-        all_ports = [ports[(board - mine.start) * len(ports) // len(mine)] if board in mine else ports[0]
-                     for board in range(self.n_boards)]  # fmt: skip
+        all_ports = [
+            ports[(board - mine.start) * len(ports) // len(mine)] if board in mine else ports[0]
+            for board in range(self.n_boards)
+        ]
         return [
-            f"camera_source.ports={all_ports}", f"receive.ports={all_ports}",
-            f"camera_source.first_board={mine.start}", f"camera_source.n_boards={len(mine)}",
-            f"run.n_events={self._chain.n_events}", f"run.seed={self._chain.run.seed}",
-        ]  # fmt: skip
+            f"camera_source.ports={all_ports}",
+            f"receive.ports={all_ports}",
+            f"camera_source.first_board={mine.start}",
+            f"camera_source.n_boards={len(mine)}",
+            f"run.n_events={self._chain.n_events}",
+            f"run.seed={self._chain.run.seed}",
+        ]

@@ -107,9 +107,15 @@ class _Board:
             flags |= GAIN_SELECTED
             own = own[:LOW_GAIN_AT] + int(low_gain[self.place]).to_bytes(2, "little")
         data = self._sealed(
-            flags, number, time_ns, payload, shape=(n_samples, n_pixels, n_gains), kind=events.counters_kind,
-            tag=0 if events.trigger_tag is None else int(events.trigger_tag[index]), own=own,
-        )  # fmt: skip
+            flags,
+            number,
+            time_ns,
+            payload,
+            shape=(n_samples, n_pixels, n_gains),
+            kind=events.counters_kind,
+            tag=0 if events.trigger_tag is None else int(events.trigger_tag[index]),
+            own=own,
+        )
         self.n_fragments += 1
         self.n_bytes += len(data)
         self.next_event = (number + 1) % 2**32
@@ -122,13 +128,33 @@ class _Board:
         return Fragment(self.number, time_ns, data)
 
     def _sealed(
-        self, flags: int, event_number: int, time_ns: int, payload: bytes, *,
-        shape: tuple[int, int, int] = (0, 0, 0), kind: int = 0, tag: int = 0, own: bytes = b"",
-    ) -> bytes:  # fmt: skip
+        self,
+        flags: int,
+        event_number: int,
+        time_ns: int,
+        payload: bytes,
+        *,
+        shape: tuple[int, int, int] = (0, 0, 0),
+        kind: int = 0,
+        tag: int = 0,
+        own: bytes = b"",
+    ) -> bytes:
         header = _HEADER.pack(
-            b"CAM1", 1, flags, self.number, self.events.run_id, event_number, self.n_fragments, 0, time_ns, *shape,
-            kind, tag, len(payload), own,
-        )  # fmt: skip
+            b"CAM1",
+            1,
+            flags,
+            self.number,
+            self.events.run_id,
+            event_number,
+            self.n_fragments,
+            0,
+            time_ns,
+            *shape,
+            kind,
+            tag,
+            len(payload),
+            own,
+        )
         checksum = struct.pack("<I", crc32c(header + payload))
         return header[:_CHECKSUM_AT] + checksum + header[_CHECKSUM_AT + 4 :] + payload
 

@@ -68,8 +68,9 @@ class _Boards:
         """Waveforms, then as much of the tail as the board's header says, board after board."""
         parts = [
             rows[event][boards].reshape(len(boards), -1).view(np.uint8)
-            for rows in (self.waveform, self.tail) if rows is not None
-        ]  # fmt: skip
+            for rows in (self.waveform, self.tail)
+            if rows is not None
+        ]
         all_bytes = np.concatenate(parts, axis=1) if parts else np.zeros((len(boards), 0), np.uint8)
         n_bytes = headers["payload_bytes"].astype(np.int64)
         room = 0 if self.waveform is None else parts[0].shape[1]
@@ -108,9 +109,11 @@ def events(file: Any) -> Iterator[CameraEvent]:
         headers = boards.headers[event][here].copy().view(BOARD_HEADER).ravel()
         yield CameraEvent(
             **{name: int(per_event[name][event]) for name in PER_EVENT[:-1]},
-            n_boards=boards.headers.shape[0], boards=here, headers=headers,
+            n_boards=boards.headers.shape[0],
+            boards=here,
+            headers=headers,
             payloads=boards.payloads(event, here, headers),
-        )  # fmt: skip
+        )
 
 
 def _boards_in(file: Any) -> _Boards:

@@ -43,9 +43,12 @@ class Km3netChain(Chain):
     def record(self, end: RunEnd) -> Km3netRecord:
         assert isinstance(end.kept, Km3netKeeper)
         return Km3netRecord(
-            config=self.config, **end.common(), rates=cast(Node, end.node).rates(), events=end.kept.events,
+            config=self.config,
+            **end.common(),
+            rates=cast(Node, end.node).rates(),
+            events=end.kept.events,
             sizes=end.kept.sizes,
-        )  # fmt: skip
+        )
 
 
 class SliceMeter(Meter):

@@ -19,11 +19,19 @@ class Km3netFeed(Feed[Km3netConfig]):
 
     def _check(self) -> None:
         if not self._chain.boards.first_slice:
-            raise ConfigError("boards.first_slice", "must be given before the exchange: all nodes count slices from it",
-                              "0", "Set it to when the run begins, in 100 ms since 1970")  # fmt: skip
+            raise ConfigError(
+                "boards.first_slice",
+                "must be given before the exchange: all nodes count slices from it",
+                "0",
+                "Set it to when the run begins, in 100 ms since 1970",
+            )
         if not self._chain.slices.run_number:
-            raise ConfigError("slices.run_number", "must be given before the exchange: a farm carries one run",
-                              "0", "Set it to the boards' run")  # fmt: skip
+            raise ConfigError(
+                "slices.run_number",
+                "must be given before the exchange: a farm carries one run",
+                "0",
+                "Set it to the boards' run",
+            )
 
     @property
     def n_boards(self) -> int:
@@ -48,6 +56,9 @@ class Km3netFeed(Feed[Km3netConfig]):
 
     def source_settings(self, ports: Sequence[int]) -> list[str]:
         return [
-            f"boards.ports={list(ports)}", f"boards.first_dom={self.boards.start}", f"boards.doms={len(self.boards)}",
-            f"run.n_slices={self._chain.n_slices}", f"run.seed={self._chain.run.seed}",
-        ]  # fmt: skip
+            f"boards.ports={list(ports)}",
+            f"boards.first_dom={self.boards.start}",
+            f"boards.doms={len(self.boards)}",
+            f"run.n_slices={self._chain.n_slices}",
+            f"run.seed={self._chain.run.seed}",
+        ]

@@ -43,9 +43,17 @@ class Engine(Protocol):
     def Node(self, config: Mapping[str, Any]) -> Node: ...  # noqa: N802
     def Source(self, config: Mapping[str, Any]) -> Source: ...  # noqa: N802
     def find_rings(  # noqa: PLR0917
-        self, hit_x_mm: FloatArray, hit_y_mm: FloatArray, event_offset: OffsetArray, algorithm: str, backend: str,
-        isa: str, threads: int, params: dict[str, float], quality: bool,
-    ) -> tuple[RingColumns, Arrays | None]:  # fmt: skip
+        self,
+        hit_x_mm: FloatArray,
+        hit_y_mm: FloatArray,
+        event_offset: OffsetArray,
+        algorithm: str,
+        backend: str,
+        isa: str,
+        threads: int,
+        params: dict[str, float],
+        quality: bool,
+    ) -> tuple[RingColumns, Arrays | None]:
         """params: trigger keys without "trigger.". Gives x, y, radius, n_hits, event_offset, and with quality the
         columns of anello.rich.analysis.rings.RingQuality."""
         ...

@@ -20,17 +20,33 @@ class RichFeed(Feed[RichConfig]):
     def _check(self) -> None:
         chain, gap_ms, timeout_ms = self._chain, self._chain.source.gap_ms, self.config.exchange.timeout_ms
         if timeout_ms < 2 * gap_ms:
-            raise ConfigError("exchange.timeout_ms", f"must be twice source.gap_ms, {gap_ms:g}, or more: builders wait "
-                              "for the next burst meanwhile", f"{timeout_ms:g}", "Raise it")  # fmt: skip
+            raise ConfigError(
+                "exchange.timeout_ms",
+                f"must be twice source.gap_ms, {gap_ms:g}, or more: builders wait for the next burst meanwhile",
+                f"{timeout_ms:g}",
+                "Raise it",
+            )
         if chain.source.format != "mgp":
-            raise ConfigError("source.format", "must be mgp before the exchange: its frames need a burst's number",
-                              chain.source.format, 'Set source.format = "mgp" in input.settings')  # fmt: skip
+            raise ConfigError(
+                "source.format",
+                "must be mgp before the exchange: its frames need a burst's number",
+                chain.source.format,
+                'Set source.format = "mgp" in input.settings',
+            )
         if chain.trigger.python:
-            raise ConfigError("trigger.python", "cannot be used behind the exchange", chain.trigger.python,
-                              "Make it a plugin (trigger.plugin), or use anello run")  # fmt: skip
+            raise ConfigError(
+                "trigger.python",
+                "cannot be used behind the exchange",
+                chain.trigger.python,
+                "Make it a plugin (trigger.plugin), or use anello run",
+            )
         if chain.publish.to != "nothing" and self.config.output.to != "trigger":
-            raise ConfigError("publish.to", "must be nothing where nothing is decided behind the exchange",
-                              chain.publish.to, 'Set output.to = "trigger"')  # fmt: skip
+            raise ConfigError(
+                "publish.to",
+                "must be nothing where nothing is decided behind the exchange",
+                chain.publish.to,
+                'Set output.to = "trigger"',
+            )
 
     @property
     def n_boards(self) -> int:
@@ -54,14 +70,20 @@ class RichFeed(Feed[RichConfig]):
         address = self._chain.publish.address.replace("{node}", str(self.place.rank))
         ports = [self._chain.receive.ports[board] for board in self.boards]
         return super().chain_values(directory) | {
-            "receive.ports": ports, "receive.sources": self._of_own_boards(self._chain.receive.sources),
-            "source.first_board": self.boards.start, "publish.address": address, "meps_per_burst": self.meps_per_burst,
-        }  # fmt: skip
+            "receive.ports": ports,
+            "receive.sources": self._of_own_boards(self._chain.receive.sources),
+            "source.first_board": self.boards.start,
+            "publish.address": address,
+            "meps_per_burst": self.meps_per_burst,
+        }
 
     def source_settings(self, ports: Sequence[int]) -> list[str]:
         run, ports = self._chain.run, list(ports)
         return [
-            f"source.ports={ports}", f"receive.ports={ports}", f"source.first_board={self.boards.start}",
+            f"source.ports={ports}",
+            f"receive.ports={ports}",
+            f"source.first_board={self.boards.start}",
             f"source.n_boards={len(ports)}",
-            f"source.n_bursts={self._chain.n_bursts}", f"run.seed={run.seed}",
-        ]  # fmt: skip
+            f"source.n_bursts={self._chain.n_bursts}",
+            f"run.seed={run.seed}",
+        ]

@@ -182,5 +182,11 @@ def _columns(n_events: int, offset: Any, lengths: Any, n_hits: Any = None) -> Co
     n_hits = np.zeros(n_rings) if n_hits is None else n_hits
     primitive_id = np.full(n_events, DEFAULT_PRIMITIVE, np.uint32)
     x_mm, y_mm, radius_mm = arrays
-    return (np.ascontiguousarray(offset, np.uint32), x_mm, y_mm, radius_mm, np.ascontiguousarray(n_hits, np.uint32),
-            primitive_id)  # fmt: skip
+    return (
+        np.ascontiguousarray(offset, np.uint32),
+        x_mm,
+        y_mm,
+        radius_mm,
+        np.ascontiguousarray(n_hits, np.uint32),
+        primitive_id,
+    )

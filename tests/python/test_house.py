@@ -15,6 +15,7 @@ import pytest
 ROOT = Path(__file__).parents[2]
 SOURCES = {".cpp", ".hpp", ".h", ".cu", ".cuh", ".py"}
 MOST_SOURCES, MOST_OWN_MODULES = 15, 12
+MOST_UNFORMATTED = 102  # statements that the formatter must leave: this may only fall
 PRODUCTION = ("anello/", "bindings/", "detectors/", "engine/")
 GENERIC = ("anello/", "bindings/", "engine/")
 # Of one detector or its field; "ring" is not among them, as memory has rings, too.
@@ -102,6 +103,16 @@ def test_every_file_that_is_named_exists() -> None:
     assert sorted(check_names.missing(ROOT)) == []
 
 
+def unformatted(text: str) -> int:
+    """Statements with a mark of their own, or between a pair; tables alone need it, a row a line."""
+    return len(re.findall(r"# fmt: (?:skip|off)$", text, re.MULTILINE))
+
+
+def test_the_formatter_reads_all_but_tables() -> None:
+    sources = [name for name in tracked() if name.startswith(("anello/", "detectors/")) and name.endswith(".py")]
+    assert sum(unformatted((ROOT / name).read_text()) for name in sources) <= MOST_UNFORMATTED
+
+
 def test_the_page_has_narrow_lines_and_small_functions() -> None:
     scripts = sorted(check_page.STATIC.glob("*.js"))
     assert len(scripts) > 10
@@ -132,6 +143,10 @@ def test_a_class_with_the_name_of_another_is_found() -> None:
 )
 def test_a_word_is_found_in_any_dress(line: str, is_found: bool) -> None:
     assert bool(list(words_of_detectors("x.py", line))) is is_found
+
+
+def test_what_the_formatter_must_leave_is_found() -> None:
+    assert unformatted("A = (1, 2)  # fmt: skip\n# fmt: off\nB = (\n    1,\n)\n# fmt: on\n") == 2
 
 
 def test_a_wide_line_and_a_large_function_of_the_page_are_found() -> None:

@@ -27,9 +27,14 @@ ABOUT = "Runs of Anello: state and orders, counters, history, catalogue, alarms,
 
 
 def create_app(
-    operator: Operator, memory: Memory, sight: RunSampler, tokens: Tokens, *, names: Collection[str] = (),
+    operator: Operator,
+    memory: Memory,
+    sight: RunSampler,
+    tokens: Tokens,
+    *,
+    names: Collection[str] = (),
     agents: Callable[[], list[dict[str, Any]]] = list,
-) -> FastAPI:  # fmt: skip
+) -> FastAPI:
     """names: host names that it is reached by, besides those of the loopback interface. sight is started and stopped
     with the server. agents: of other machines."""
     served = Served(operator, memory, sight, agents)
@@ -43,8 +48,15 @@ def create_app(
         served.stream.close()
         sight.stop()
 
-    app = FastAPI(title="Anello control room", description=ABOUT, version="1", docs_url=None, redoc_url=None,
-                  lifespan=lifespan, dependencies=[Security(HTTPBearer(auto_error=False))])  # fmt: skip
+    app = FastAPI(
+        title="Anello control room",
+        description=ABOUT,
+        version="1",
+        docs_url=None,
+        redoc_url=None,
+        lifespan=lifespan,
+        dependencies=[Security(HTTPBearer(auto_error=False))],
+    )
     app.state.served, app.state.ask_to_close = served, served.stream.ask_to_close
     app.include_router(queries.router, prefix="/api/v1")
     app.include_router(commands.router, prefix="/api/v1")

@@ -119,17 +119,29 @@ class Exporter(Collector):
         if not page.name.startswith(NODE):
             yield from metrics.of_process(page, now_ns)
             return
-        status = Status(State.RUNNING, header.started_ns, config_digest=header.config_digest, chain=header.chain,
-                        run=header.run_number, name=header.run_name, node_page=page.name)  # fmt: skip
-        sight = self._sights.setdefault(page.name, RunSampler(lambda: status, copy=self._copy, view=self._view,
-                                                         clock=self._clock))  # fmt: skip
+        status = Status(
+            State.RUNNING,
+            header.started_ns,
+            config_digest=header.config_digest,
+            chain=header.chain,
+            run=header.run_number,
+            name=header.run_name,
+            node_page=page.name,
+        )
+        sight = self._sights.setdefault(
+            page.name, RunSampler(lambda: status, copy=self._copy, view=self._view, clock=self._clock)
+        )
         yield from metrics.of_run(sight.look())
 
 
 def _labels(page: PageCopy) -> dict[str, str]:
     header: Header = page.header
-    return {"process": page.name.removeprefix(PREFIX), "chain": header.chain, "run": str(header.run_number or ""),
-            "name": header.run_name}  # fmt: skip
+    return {
+        "process": page.name.removeprefix(PREFIX),
+        "chain": header.chain,
+        "run": str(header.run_number or ""),
+        "name": header.run_name,
+    }
 
 
 def _joined(told: Iterable[tuple[Mapping[str, str], Iterable[Metric]]]) -> Iterator[Metric]:

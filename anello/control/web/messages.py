@@ -22,12 +22,21 @@ MOST_ROWS = 12  # of the ledger: those that are off, then those with most on the
 def state(status: Status) -> dict[str, Any]:
     """Of the control room."""
     return {
-        "state": status.state.value, "since_ns": status.since_ns, "cause": status.cause, "busy": status.busy,
-        "config_file": status.config_file, "config_digest": status.config_digest,
-        "settings": list(status.settings), "chain": status.chain, "run": status.run, "name": status.name,
-        "directory": status.directory, "node_page": status.node_page, "source_page": status.source_page,
+        "state": status.state.value,
+        "since_ns": status.since_ns,
+        "cause": status.cause,
+        "busy": status.busy,
+        "config_file": status.config_file,
+        "config_digest": status.config_digest,
+        "settings": list(status.settings),
+        "chain": status.chain,
+        "run": status.run,
+        "name": status.name,
+        "directory": status.directory,
+        "node_page": status.node_page,
+        "source_page": status.source_page,
         "possible": [step.value for step in possible(status.state)],
-    }  # fmt: skip
+    }
 
 
 def tick(look: RunSample) -> dict[str, Any]:
@@ -41,8 +50,14 @@ def _live(look: RunSample) -> dict[str, Any] | None:
     flow = look.flow
     return {
         "rates": dict(look.rates),
-        "flow": {"unit": flow.unit, "built": flow.built, "decided": flow.decided, "kept": flow.kept,
-                 "kept_unit": flow.kept_unit, "bytes": flow.n_bytes},
+        "flow": {
+            "unit": flow.unit,
+            "built": flow.built,
+            "decided": flow.decided,
+            "kept": flow.kept,
+            "kept_unit": flow.kept_unit,
+            "bytes": flow.n_bytes,
+        },
         "verdict": look.verdict.as_dict() if look.verdict else None,
         "lost": [{"cause": cause, "n": n} for cause, n in look.lost.items()],
         "latency": _latency(look),
@@ -53,7 +68,7 @@ def _live(look: RunSample) -> dict[str, Any] | None:
         "boards": _boards(look.view.boards(look.node.counters)),
         "members": [_member(one) for one in look.members],
         "found": _found(look),
-    }  # fmt: skip
+    }
 
 
 def _latency(look: RunSample) -> dict[str, Any]:
@@ -67,8 +82,13 @@ def _latency(look: RunSample) -> dict[str, Any]:
         if (window := look.node.recent(leg))
     ]
     whole = look.view.whole_way(look.node.run_latency())
-    return {"whole": whole, "about": words.get(whole, whole), "window_s": 10, "legs": legs,
-            "histogram": _histogram(look.node.recent(whole))}  # fmt: skip
+    return {
+        "whole": whole,
+        "about": words.get(whole, whole),
+        "window_s": 10,
+        "legs": legs,
+        "histogram": _histogram(look.node.recent(whole)),
+    }
 
 
 def _histogram(window: Mapping[str, Any]) -> dict[str, list[float]]:
@@ -88,11 +108,22 @@ def _histogram(window: Mapping[str, Any]) -> dict[str, list[float]]:
 def _ledger(balance: Balance) -> dict[str, Any]:
     standing_out = sorted(balance.rows, key=lambda row: (not row.is_off, -abs(row.on_the_way)))[:MOST_ROWS]
     return {
-        "rows": len(balance.rows), "off": len(balance.off), "closed_s": balance.closed_s,
-        "on_the_way": balance.on_the_way, "levels": _levels(balance),
-        "shown": [{"level": row.level, "name": row.name, "total": row.total, "on_the_way": row.on_the_way,
-                   "closed_s": row.closed_s} for row in standing_out],
-    }  # fmt: skip
+        "rows": len(balance.rows),
+        "off": len(balance.off),
+        "closed_s": balance.closed_s,
+        "on_the_way": balance.on_the_way,
+        "levels": _levels(balance),
+        "shown": [
+            {
+                "level": row.level,
+                "name": row.name,
+                "total": row.total,
+                "on_the_way": row.on_the_way,
+                "closed_s": row.closed_s,
+            }
+            for row in standing_out
+        ],
+    }
 
 
 def _levels(balance: Balance) -> list[dict[str, Any]]:
@@ -107,11 +138,20 @@ def _levels(balance: Balance) -> list[dict[str, Any]]:
 def _stages(stages: Sequence[Stage], buffers: Sequence[Buffers]) -> list[dict[str, Any]]:
     """occupancy: the share of its buffers that are in use, null where that is not known."""
     return [
-        {"name": stage.name, "about": stage.about, "came": stage.came, "came_unit": stage.came_unit,
-         "went": stage.went, "went_unit": stage.went_unit, "lost": stage.n_lost,
-         "causes": dict(stage.lost), "remarks": dict(stage.remarks), "occupancy": occupancy(stage.name, buffers)}
+        {
+            "name": stage.name,
+            "about": stage.about,
+            "came": stage.came,
+            "came_unit": stage.came_unit,
+            "went": stage.went,
+            "went_unit": stage.went_unit,
+            "lost": stage.n_lost,
+            "causes": dict(stage.lost),
+            "remarks": dict(stage.remarks),
+            "occupancy": occupancy(stage.name, buffers),
+        }
         for stage in stages
-    ]  # fmt: skip
+    ]
 
 
 def occupancy(stage: str, buffers: Sequence[Buffers]) -> float | None:
@@ -123,10 +163,12 @@ def occupancy(stage: str, buffers: Sequence[Buffers]) -> float | None:
 def _boards(boards: Sequence[Board]) -> dict[str, Any]:
     """In columns: there may be hundreds, twice a second."""
     return {
-        "number": [board.number for board in boards], "came": [board.came for board in boards],
-        "lost": [board.lost for board in boards], "states": list(STATES),
+        "number": [board.number for board in boards],
+        "came": [board.came for board in boards],
+        "lost": [board.lost for board in boards],
+        "states": list(STATES),
         "state": [STATES.index(board.state) for board in boards],
-    }  # fmt: skip
+    }
 
 
 def _member(seen: Seen) -> dict[str, Any]:
@@ -135,17 +177,28 @@ def _member(seen: Seen) -> dict[str, Any]:
     counters = page.counters if page else {}
     builder, readout = counters.get("builder", {}), counters.get("readout", {})
     return {
-        "rank": member.rank, "machine": member.machine, "page": member.page, "state": seen.state,
-        "cause": member.cause, "packets": builder.get("meps_complete", 0) + builder.get("meps_incomplete", 0),
-        "incomplete": builder.get("meps_incomplete", 0), "bytes_built": builder.get("bytes_built", 0),
-        "parts_sent": readout.get("mfps_sent", 0), "busy": max((one.busy_1s for one in page.threads), default=None)
-        if page else None,
-    }  # fmt: skip
+        "rank": member.rank,
+        "machine": member.machine,
+        "page": member.page,
+        "state": seen.state,
+        "cause": member.cause,
+        "packets": builder.get("meps_complete", 0) + builder.get("meps_incomplete", 0),
+        "incomplete": builder.get("meps_incomplete", 0),
+        "bytes_built": builder.get("bytes_built", 0),
+        "parts_sent": readout.get("mfps_sent", 0),
+        "busy": max((one.busy_1s for one in page.threads), default=None) if page else None,
+    }
 
 
 def _found(look: RunSample) -> dict[str, Any] | None:
     assert look.node is not None
     found = look.view.found(look.node.counters) if look.view else None
-    return None if found is None else {
-        "about": found.about, "labels": list(found.labels), "counts": list(found.counts),
-    }  # fmt: skip
+    return (
+        None
+        if found is None
+        else {
+            "about": found.about,
+            "labels": list(found.labels),
+            "counts": list(found.counts),
+        }
+    )

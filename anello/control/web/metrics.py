@@ -30,11 +30,14 @@ router = APIRouter(tags=["metrics"])
 LIMIT_S = 1e-3
 Family = TypeVar("Family", CounterMetricFamily, GaugeMetricFamily)
 NODE_COUNTERS = (  # of each node of a farm: name, meaning, counters on its page
-    ("anello_node_built_packets", "packets that a node built, complete or not",
-     (("builder", "meps_complete"), ("builder", "meps_incomplete"))),
+    (
+        "anello_node_built_packets",
+        "packets that a node built, complete or not",
+        (("builder", "meps_complete"), ("builder", "meps_incomplete")),
+    ),
     ("anello_node_built_bytes", "bytes of the packets that a node built", (("builder", "bytes_built"),)),
     ("anello_node_sent_parts", "parts of packets that a node sent", (("readout", "mfps_sent"),)),
-)  # fmt: skip
+)
 BUCKETS_S = (1e-5, 2.5e-5, 5e-5, 1e-4, 2.5e-4, 5e-4, LIMIT_S, 2.5e-3, 5e-3, 1e-2, 0.1, 1.0)
 
 
@@ -66,8 +69,9 @@ class Metrics(Collector):
         alarms = self._served.memory.alarms(1000)
         raised = [row for row in alarms if row["cleared_ns"] is None]
         n_seen = sum(row["acked_ns"] is not None for row in raised)
-        yield _gauges("anello_alarms", "alarms that are raised", "state",
-                      {"new": len(raised) - n_seen, "acknowledged": n_seen})  # fmt: skip
+        yield _gauges(
+            "anello_alarms", "alarms that are raised", "state", {"new": len(raised) - n_seen, "acknowledged": n_seen}
+        )
         if look.node is not None and look.flow is not None and look.view is not None:
             yield from of_run(look)
 
@@ -90,8 +94,12 @@ def of_origin(labels: Mapping[str, str], config_digest: str) -> Metric:
 
 
 def of_state(states: Iterable[str], state: str) -> Metric:
-    return _gauges("anello_run_state", "1 for the state, 0 for the others", "state",
-                   {str(one): int(one == state) for one in states})  # fmt: skip
+    return _gauges(
+        "anello_run_state",
+        "1 for the state, 0 for the others",
+        "state",
+        {str(one): int(one == state) for one in states},
+    )
 
 
 def of_run(look: RunSample) -> Iterator[Metric]:
@@ -106,8 +114,12 @@ def of_run(look: RunSample) -> Iterator[Metric]:
     yield _counter("anello_kept", f"{flow.unit} {flow.kept_unit}", flow.kept)
     yield _counters("anello_lost", "packets, fragments and events that were lost, by cause", "cause", look.lost)
     word = look.verdict.word if look.verdict else Word.UNKNOWN
-    yield _gauges("anello_verdict", "1 for the word that says what the run is worth by now, 0 for the others", "word",
-                  {one.value: int(one is word) for one in Word})  # fmt: skip
+    yield _gauges(
+        "anello_verdict",
+        "1 for the word that says what the run is worth by now, 0 for the others",
+        "word",
+        {one.value: int(one is word) for one in Word},
+    )
     yield from _stages(look)
     yield from _boards(look)
     yield from _nodes(look)
@@ -143,8 +155,9 @@ def _nodes(look: RunSample) -> Iterator[Metric]:
     if not look.members:
         return
     of_each = {str(one.member.rank): one for one in look.members}
-    yield _gauges("anello_node_up", "1: the node runs", "node",
-                  {node: int(one.state == LIVE) for node, one in of_each.items()})  # fmt: skip
+    yield _gauges(
+        "anello_node_up", "1: the node runs", "node", {node: int(one.state == LIVE) for node, one in of_each.items()}
+    )
     for name, about, counters in NODE_COUNTERS:
         yield _counters(name, about, "node", {node: _of_page(one.page, counters) for node, one in of_each.items()})
 
@@ -155,18 +168,27 @@ def _of_page(page: PageCopy | None, counters: Iterable[tuple[str, str]]) -> int:
 
 def of_process(page: PageCopy, now_ns: int) -> Iterator[Metric]:
     """Of any process that has a counter page."""
-    yield _gauges("anello_thread_busy_ratio", "share of the last second that a thread worked", "thread",
-                  {thread.name: thread.busy_1s for thread in page.threads})  # fmt: skip
-    yield _gauges("anello_thread_longest_step_seconds", "longest step of a thread in the last second", "thread",
-                  {thread.name: thread.longest_1s_ns * 1e-9 for thread in page.threads})  # fmt: skip
+    yield _gauges(
+        "anello_thread_busy_ratio",
+        "share of the last second that a thread worked",
+        "thread",
+        {thread.name: thread.busy_1s for thread in page.threads},
+    )
+    yield _gauges(
+        "anello_thread_longest_step_seconds",
+        "longest step of a thread in the last second",
+        "thread",
+        {thread.name: thread.longest_1s_ns * 1e-9 for thread in page.threads},
+    )
     buffers = GaugeMetricFamily("anello_buffers", "buffers between the stages", labels=("stage", "state"))
     for one in page.buffers:
         buffers.add_metric((one.stage, "free"), one.n_free)
         buffers.add_metric((one.stage, "used"), one.n_buffers - one.n_free)
     yield buffers
     yield _latency(page.latency)
-    yield _gauge("anello_heartbeat_age_seconds", "since the process last showed that it lives",
-                 page.header.age_s(now_ns))  # fmt: skip
+    yield _gauge(
+        "anello_heartbeat_age_seconds", "since the process last showed that it lives", page.header.age_s(now_ns)
+    )
 
 
 def _latency(latency: Mapping[str, Mapping[str, Mapping[str, Any]]]) -> HistogramMetricFamily:

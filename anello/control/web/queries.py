@@ -30,10 +30,12 @@ FILE_POLICY = (
 
 
 def refusals(*statuses: int) -> dict[int | str, dict[str, Any]]:
+    # fmt: off
     words = {
         400: "not understood", 401: "no token", 403: "not allowed", 404: "there is none", 409: "not in this state",
         413: "too large", 422: "wrong value", 502: "it failed", 503: "too many at once",
-    }  # fmt: skip
+    }
+    # fmt: on
     return {status: {"description": words[status]} for status in (400, 401, 403, 413, *statuses)}
 
 
@@ -60,8 +62,9 @@ def counters(request: Request) -> dict[str, dict[str, dict[str, int]]]:
     """process (node, source) -> block -> counter -> value, at the last look."""
     look = served_by(request).sight.last
     pages = {"node": look.node, "source": look.source}
-    return {name: {block: dict(values) for block, values in page.counters.items()}
-            for name, page in pages.items() if page}  # fmt: skip
+    return {
+        name: {block: dict(values) for block, values in page.counters.items()} for name, page in pages.items() if page
+    }
 
 
 @router.get("/agents", responses=refusals())

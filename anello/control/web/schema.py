@@ -53,9 +53,15 @@ def _keys(model: type[BaseModel], values: dict[str, Any], prefix: str) -> Iterat
             continue
         key = prefix + name
         default = field.get_default(call_default_factory=True)
-        yield {"key": key, "value": values.get(key), "default": _plain(default), "type": _type(field.annotation),
-               "meaning": field.description or "", "choices": _choices(field.annotation),
-               "bounds": _bounds(field.metadata)}  # fmt: skip
+        yield {
+            "key": key,
+            "value": values.get(key),
+            "default": _plain(default),
+            "type": _type(field.annotation),
+            "meaning": field.description or "",
+            "choices": _choices(field.annotation),
+            "bounds": _bounds(field.metadata),
+        }
 
 
 def _type(annotation: Any) -> str:

@@ -40,11 +40,19 @@ class WebServer:
         """port: 0 takes any free one. Raises ConfigError where strangers could listen in, OSError."""
         need_privacy(host, tls)
         config = uvicorn.Config(
-            app, log_config=None, access_log=False, server_header=False, ws="none", lifespan="on",
-            http=_Impatient, timeout_graceful_shutdown=END_S, limit_concurrency=MOST_CONNECTIONS,
+            app,
+            log_config=None,
+            access_log=False,
+            server_header=False,
+            ws="none",
+            lifespan="on",
+            http=_Impatient,
+            timeout_graceful_shutdown=END_S,
+            limit_concurrency=MOST_CONNECTIONS,
             h11_max_incomplete_event_size=16384,
-            ssl_certfile=str(tls.certificate) if tls else None, ssl_keyfile=str(tls.key) if tls else None,
-        )  # fmt: skip
+            ssl_certfile=str(tls.certificate) if tls else None,
+            ssl_keyfile=str(tls.key) if tls else None,
+        )
         config.load()  # the certificate is read here, not where nobody is told
         self._app, self._server, self._thread = app, _Quiet(config), threading.Thread(target=self.run, name="web")
         self._thread.daemon = True

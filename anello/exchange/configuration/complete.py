@@ -17,6 +17,10 @@ def with_its_chain(config: ExchangeConfig, path: Path | None) -> Config:
     file = ((path.parent if path else Path()) / config.input.config).resolve()
     chain = load(file, config.input.settings)
     if not isinstance(chain, FrontEndsConfig):
-        raise ConfigError("input.config", "must be of a chain with front ends", f"{file}: {chain.chain}",
-                          "Name the file of a detector's chain")  # fmt: skip
+        raise ConfigError(
+            "input.config",
+            "must be of a chain with front ends",
+            f"{file}: {chain.chain}",
+            "Name the file of a detector's chain",
+        )
     return config.behind(chain, str(file))

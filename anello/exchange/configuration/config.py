@@ -32,12 +32,14 @@ MFP_HEADER_BYTES = 48
 BYTES_BESIDE_FRAGMENT = 2 + 4  # its size and checksum, in the packet's header
 ALIGNMENT_BYTES = 8
 # What may differ from node to node; everything else must be the same.
+# fmt: off
 OWN_KEYS = frozenset(
     {
         "run.directory", "run.display", "fabric.host", "fabric.port", "fabric.ucx_net_devices", "threads.cores",
         "threads.layout", "threads.near", "output.file", "publish.address", "input.config",
     }
-)  # fmt: skip
+)
+# fmt: on
 OWN_SECTIONS = ("alarms.", "farm.")
 OWN_KEYS_OF_CHAIN = ("run.", "threads.", "receive.")  # sections of the chain before the exchange
 
@@ -66,8 +68,12 @@ class ExchangeConfig(Config):
     def behind(self, chain: FrontEndsConfig, file: str) -> Self:
         """This configuration after a chain, whose configuration was read from `file`. Raises ConfigError."""
         if chain.chain != self.input.from_:
-            raise ConfigError("input.config", f"must be of the chain {self.input.from_}, as input.from says",
-                              f'"{file}", which is of the chain {chain.chain}', "Name another file")  # fmt: skip
+            raise ConfigError(
+                "input.config",
+                f"must be of the chain {self.input.from_}, as input.from says",
+                f'"{file}", which is of the chain {chain.chain}',
+                "Name another file",
+            )
         own = self.model_copy(update={"input": self.input.model_copy(update={"config": file})})
         own._of_chain = chain
         return own
@@ -159,33 +165,44 @@ class ExchangeConfig(Config):
         generator = self.generator
         yield from publish_relations(self.publish)
         yield Relation(
-            generator.fragment_min_bytes <= generator.fragment_mean_bytes, "generator.fragment_min_bytes",
-            f"must not be above fragment_mean_bytes, {generator.fragment_mean_bytes:g}", "The default is 32",
-        )  # fmt: skip
+            generator.fragment_min_bytes <= generator.fragment_mean_bytes,
+            "generator.fragment_min_bytes",
+            f"must not be above fragment_mean_bytes, {generator.fragment_mean_bytes:g}",
+            "The default is 32",
+        )
         yield Relation(
-            generator.fragment_mean_bytes <= generator.fragment_max_bytes, "generator.fragment_max_bytes",
-            f"must not be below fragment_mean_bytes, {generator.fragment_mean_bytes:g}", "The default is 240",
-        )  # fmt: skip
+            generator.fragment_mean_bytes <= generator.fragment_max_bytes,
+            "generator.fragment_max_bytes",
+            f"must not be below fragment_mean_bytes, {generator.fragment_mean_bytes:g}",
+            "The default is 240",
+        )
         yield Relation(
-            self.max_mfp_bytes <= self.fabric.max_message_bytes, "fabric.max_message_bytes",
+            self.max_mfp_bytes <= self.fabric.max_message_bytes,
+            "fabric.max_message_bytes",
             f"must be at least {self.max_mfp_bytes}: {self.exchange.packing} fragments of "
-            f"{generator.fragment_max_bytes} bytes", "Raise it, or lower exchange.packing",
-        )  # fmt: skip
+            f"{generator.fragment_max_bytes} bytes",
+            "Raise it, or lower exchange.packing",
+        )
         source, to = self.input.from_, self.output.to
         outputs = (*OUTPUTS, *(() if source == GENERATOR else registry.registration(source).outputs))
         yield Relation(
-            (source == GENERATOR) == (not self.input.config), "input.config",
+            (source == GENERATOR) == (not self.input.config),
+            "input.config",
             f"must {'be left out' if source == 'generator' else 'be given'} where input.from is {source}",
             f'For example input.from = "{registry.default_chain()}", and in input.config the file of that chain',
-        )  # fmt: skip
+        )
         yield Relation(
-            to in outputs, "output.to", f"must be {' or '.join(outputs)} where input.from is {source}",
+            to in outputs,
+            "output.to",
+            f"must be {' or '.join(outputs)} where input.from is {source}",
             'The default is "nothing"',
-        )  # fmt: skip
+        )
         yield Relation(
-            len(self.threads.cores) <= self.n_threads, "threads.cores",
-            f"must not name more cores than threads.layout has threads, {self.n_threads}", "Leave some out",
-        )  # fmt: skip
+            len(self.threads.cores) <= self.n_threads,
+            "threads.cores",
+            f"must not name more cores than threads.layout has threads, {self.n_threads}",
+            "Leave some out",
+        )
 
 
 def differences(mine: Mapping[str, Any], other: Mapping[str, Any]) -> list[str]:

@@ -13,18 +13,22 @@ from anello.configuration.section import Section
 GENERATOR = "generator"
 FEEDING = tuple(chain for chain in registry.names() if registry.registration(chain).feed)  # may stand before it
 OUTPUTS = {"nothing": "they are counted and checked", "store": "each builder writes a file"}
-OUTPUTS_OF_CHAINS = {output: f"{meaning}, with input {chain}" for chain in FEEDING
-                     for output, meaning in registry.registration(chain).outputs.items()}  # fmt: skip
+OUTPUTS_OF_CHAINS = {
+    output: f"{meaning}, with input {chain}"
+    for chain in FEEDING
+    for output, meaning in registry.registration(chain).outputs.items()
+}
 
 
 class InputKeys(Section):
     """Where the readout units' data comes from."""
 
     from_: Annotated[str, OneOf(GENERATOR, *FEEDING)] = Field(
-        default=GENERATOR, alias="from",
+        default=GENERATOR,
+        alias="from",
         description=f"{GENERATOR}: an emulated readout card; {', '.join(FEEDING)}: the front ends of that chain, each "
         "readout unit with its part of the boards.",
-    )  # fmt: skip
+    )
     config: str = Field(
         default="", description="Configuration file of that chain, relative to this file; not with generator."
     )
@@ -49,10 +53,11 @@ class OutputKeys(Section):
         + ".",
     )
     file: str = Field(
-        default="events-node{node}.raw", min_length=1,
+        default="events-node{node}.raw",
+        min_length=1,
         description="Output store: the file of each builder, relative to --report-dir, else to run.directory; {node} "
         "is its number.",
-    )  # fmt: skip
+    )
 
 
 class NearKeys(Section):
@@ -70,10 +75,12 @@ class FarmKeys(Section):
     """Where the nodes of a run are, under `anello control`."""
 
     nodes: list[str] = Field(
-        default=["here", "here"], min_length=1, max_length=1024,
+        default=["here", "here"],
+        min_length=1,
+        max_length=1024,
         description="Machine of each node, in the order of their numbers: here, where the control room is, or the name "
         "of an `anello agent` elsewhere; node 0 is here.",
-    )  # fmt: skip
+    )
     address: str = Field(
         default="",
         max_length=255,

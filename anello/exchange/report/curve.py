@@ -16,8 +16,10 @@ from anello.report import html
 from anello.report.files import save
 from anello.report.report import plain_table
 
+# fmt: off
 COLUMNS = ("built, Gb/s", "per node", "of point to point", "p50, µs", "p99.9, µs", "cores", "balanced", "moved, Gb/s",
-           "million events/s")  # fmt: skip
+           "million events/s")
+# fmt: on
 N_SHOWN = 7  # of them on a terminal
 
 
@@ -77,11 +79,17 @@ def curve_of(folders: Sequence[Path]) -> list[dict[str, Any]]:
 def _cells(row: Mapping[str, Any], axis: Axis) -> list[str]:
     share = row["of_point_to_point"]
     return [
-        f"{row[axis.key]:,}", f"{row['built_gbit_per_s']:.2f}", f"{row['per_node_gbit_per_s']:.2f}",
-        "-" if share is None else f"{100 * share:.0f} %", rounded(row["p50_us"]), rounded(row["p999_us"]),
-        f"{row['cores']:.2f}", "yes" if row["balanced"] else "NO", f"{row['moved_gbit_per_s']:.2f}",
+        f"{row[axis.key]:,}",
+        f"{row['built_gbit_per_s']:.2f}",
+        f"{row['per_node_gbit_per_s']:.2f}",
+        "-" if share is None else f"{100 * share:.0f} %",
+        rounded(row["p50_us"]),
+        rounded(row["p999_us"]),
+        f"{row['cores']:.2f}",
+        "yes" if row["balanced"] else "NO",
+        f"{row['moved_gbit_per_s']:.2f}",
         f"{row['events_per_s'] * 1e-6:.3f}",
-    ]  # fmt: skip
+    ]
 
 
 def table(curve: Sequence[Mapping[str, Any]], axis: Axis = NODES) -> Table:

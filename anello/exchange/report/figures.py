@@ -83,15 +83,23 @@ def by_node(nodes: Sequence[NodeRecord], point_to_point_gbit_per_s: float) -> Fi
         return None
     figure = Figure()
     figure.add_bar(
-        x=[node.rank for node in builders], y=[round(node.gbit_per_s, 4) for node in builders], name="built",
+        x=[node.rank for node in builders],
+        y=[round(node.gbit_per_s, 4) for node in builders],
+        name="built",
         marker={"color": plot.BLUE},
-    )  # fmt: skip
+    )
     if point_to_point_gbit_per_s:
         figure.add_hline(y=point_to_point_gbit_per_s, line={"color": plot.GREEN, "dash": "dash"})
         figure.add_annotation(
-            x=1, xref="x domain", y=point_to_point_gbit_per_s, yref="y", text="between two idle nodes",
-            showarrow=False, xanchor="right", yanchor="bottom",
-        )  # fmt: skip
+            x=1,
+            xref="x domain",
+            y=point_to_point_gbit_per_s,
+            yref="y",
+            text="between two idle nodes",
+            showarrow=False,
+            xanchor="right",
+            yanchor="bottom",
+        )
     plot.styled(figure, x="node", y="Gb/s", height=280)
     figure.update_xaxes(type="category")
     figure.update_yaxes(rangemode="tozero")
@@ -135,8 +143,11 @@ def against(runs: Sequence[Mapping[str, Any]], key: str, words: str, *, is_log: 
         return None
     figure = Figure()
     x = [run[key] for run in runs]
-    lines = (("all nodes", "built_gbit_per_s", plot.BLUE), ("per node", "per_node_gbit_per_s", plot.ORANGE),
-             ("between two idle nodes", "point_to_point_gbit_per_s", plot.GREEN))  # fmt: skip
+    lines = (
+        ("all nodes", "built_gbit_per_s", plot.BLUE),
+        ("per node", "per_node_gbit_per_s", plot.ORANGE),
+        ("between two idle nodes", "point_to_point_gbit_per_s", plot.GREEN),
+    )
     for name, values, colour in lines:
         y = [run[values] or None for run in runs]
         if any(y):

@@ -46,30 +46,62 @@ class ExchangeLive:
         """Those of the chain stand before and behind the exchange."""
         taken = _sum(node, "readout", "mfps_taken")
         of_chain = list(self._of_chain.stages(_summed(node))) if self._of_chain else [self._generator(node, taken)]
-        before = [replace(stage, about="fragments → parts of packets", went=taken, went_unit="parts")
-                  if stage.name == "build" else stage for stage in of_chain if stage.name in BEFORE]  # fmt: skip
+        before = [
+            replace(stage, about="fragments → parts of packets", went=taken, went_unit="parts")
+            if stage.name == "build"
+            else stage
+            for stage in of_chain
+            if stage.name in BEFORE
+        ]
         behind = [stage for stage in of_chain if stage.name not in BEFORE and stage.came]
         return [*before, self._readout(node, taken), self._builder(node), *self._store(node), *behind]
 
     def _generator(self, node: Counters, taken: int) -> Stage:
-        return Stage("generator", "events → parts of packets", _sum(node, "generator", "mfps"), "parts", taken, "parts",
-                     _named(node, "generator", {"mfps_dropped": "no free buffer"}))  # fmt: skip
+        return Stage(
+            "generator",
+            "events → parts of packets",
+            _sum(node, "generator", "mfps"),
+            "parts",
+            taken,
+            "parts",
+            _named(node, "generator", {"mfps_dropped": "no free buffer"}),
+        )
 
     def _readout(self, node: Counters, taken: int) -> Stage:
-        return Stage("readout", "parts of packets → the network", taken, "parts", _sum(node, "readout", "mfps_sent"),
-                     "parts", _named(node, "readout", KEPT_BACK))  # fmt: skip
+        return Stage(
+            "readout",
+            "parts of packets → the network",
+            taken,
+            "parts",
+            _sum(node, "readout", "mfps_sent"),
+            "parts",
+            _named(node, "readout", KEPT_BACK),
+        )
 
     def _builder(self, node: Counters) -> Stage:
         incomplete = _sum(node, "builder", "meps_incomplete")
-        return Stage("builder", "parts → packets of events", _sum(node, "builder", "mfps_received"), "parts",
-                     _sum(node, "builder", "meps_complete") + incomplete, "packets",
-                     _named(node, "builder", DISCARDED) | _named(node, "manager", LOST_WITH_BUILDER),
-                     {"incomplete": incomplete} if incomplete else {})  # fmt: skip
+        return Stage(
+            "builder",
+            "parts → packets of events",
+            _sum(node, "builder", "mfps_received"),
+            "parts",
+            _sum(node, "builder", "meps_complete") + incomplete,
+            "packets",
+            _named(node, "builder", DISCARDED) | _named(node, "manager", LOST_WITH_BUILDER),
+            {"incomplete": incomplete} if incomplete else {},
+        )
 
     def _store(self, node: Counters) -> Iterator[Stage]:
         if taken := _sum(node, "mep_store", "meps_taken"):
-            yield Stage("store", "packets → files", taken, "packets", _sum(node, "mep_store", "meps_written"),
-                        "packets", _named(node, "mep_store", {"meps_lost": "not written"}))  # fmt: skip
+            yield Stage(
+                "store",
+                "packets → files",
+                taken,
+                "packets",
+                _sum(node, "mep_store", "meps_written"),
+                "packets",
+                _named(node, "mep_store", {"meps_lost": "not written"}),
+            )
 
     def flaws(self, node: Counters, source: Counters | None) -> Sequence[Flaw]:
         """As the run's record will have it, but for what only nodes that have ended can tell."""
@@ -85,8 +117,10 @@ class ExchangeLive:
 
     def ledger(self, node: Counters, source: Counters | None) -> Ledger:
         roles = self._roles(node)
-        nodes = [NodeCounters(rank, roles[rank], blocks, state_of(blocks) == SILENT)
-                 for rank, blocks in of_nodes(node).items()]  # fmt: skip
+        nodes = [
+            NodeCounters(rank, roles[rank], blocks, state_of(blocks) == SILENT)
+            for rank, blocks in of_nodes(node).items()
+        ]
         return live_ledger(nodes, may_lose=self._config.fabric.transport == "udp")
 
     def _roles(self, node: Counters) -> list[str]:

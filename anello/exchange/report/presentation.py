@@ -46,9 +46,14 @@ class ExchangePresentation:
         for node in self._record.nodes[:MAX_SHOWN_NODES]:
             builder = node.counters.get("builder", {})
             table.add_row(
-                str(node.rank), node.roles, node.host, f"{node.gbit_per_s:.2f}", f"{builder.get('meps_complete', 0):,}",
-                f"{builder.get('meps_incomplete', 0):,}", f"{node.cores:.2f}",
-            )  # fmt: skip
+                str(node.rank),
+                node.roles,
+                node.host,
+                f"{node.gbit_per_s:.2f}",
+                f"{builder.get('meps_complete', 0):,}",
+                f"{builder.get('meps_incomplete', 0):,}",
+                f"{node.cores:.2f}",
+            )
         if len(self._record.nodes) > MAX_SHOWN_NODES:
             table.add_row("...", f"and {len(self._record.nodes) - MAX_SHOWN_NODES} more in summary.json")
         return table
@@ -82,17 +87,21 @@ class ExchangePresentation:
         record = self._record
         yield self._bandwidth_section()
         yield latency_section(
-            record, self.legs, "From a fragment's being ready in its readout unit to its packet's being built, by the "
-            "clocks of both. Both axes are logarithmic.", whole=WHOLE_WAY,
-        )  # fmt: skip
+            record,
+            self.legs,
+            "From a fragment's being ready in its readout unit to its packet's being built, by the "
+            "clocks of both. Both axes are logarithmic.",
+            whole=WHOLE_WAY,
+        )
         yield self._credits_section()
         waits = [[escape(words), f"{n:,}"] for words, n in self.results()["waits"].items()]
         yield section(
-            "Waiting", "What nodes spent their time on, all together, and how often a step found that it had to wait.",
+            "Waiting",
+            "What nodes spent their time on, all together, and how often a step found that it had to wait.",
             figure(exchange_figures.waiting(record.nodes), "Time that nodes waited, by what for, as in the table.")
             + rows(["waited for", "s", "of the time"], self._waited())
             + (rows(["waiting", "times"], waits) if waits else ""),
-        )  # fmt: skip
+        )
         yield section("Nodes", "CPU time of each node, and what it is.", self._nodes_html())
 
     def _bandwidth_section(self) -> str:
@@ -136,11 +145,16 @@ class ExchangePresentation:
             builder = node.counters.get("builder", {})
             lines.append(
                 [
-                    str(node.rank), escape(node.host), escape(node.roles), f"{node.gbit_per_s:.2f}",
-                    f"{builder.get('meps_complete', 0):,}", f"{builder.get('meps_incomplete', 0):,}",
-                    f"{node.cores:.2f}", escape(node.failure),
+                    str(node.rank),
+                    escape(node.host),
+                    escape(node.roles),
+                    f"{node.gbit_per_s:.2f}",
+                    f"{builder.get('meps_complete', 0):,}",
+                    f"{builder.get('meps_incomplete', 0):,}",
+                    f"{node.cores:.2f}",
+                    escape(node.failure),
                 ]
-            )  # fmt: skip
+            )
         lines += [[str(rank), "", "", "", "", "", "", escape(why)] for rank, why in self._record.absent.items()]
         head = ["node", "host", "roles", "Gb/s", "packets", "incomplete", "cores", "what happened"]
         cores = f"{sum(node.cores for node in self._record.nodes):.2f} cores by all nodes together."

@@ -41,8 +41,11 @@ class ExchangeMeter:
         progress = [said.get("progress", {}) for said in fields.values()]
         total, meps_per_s = (sum(rates) for rates in zip(*(self._rates.values() or [(0.0, 0.0)]), strict=True))
         yield Item("time", f"{time_s:.1f} s")
-        yield Item("built", f"{total:.2f} Gb/s, {sum(int(one.get('meps_built', 0)) for one in progress):,} packets, "
-                   f"now {meps_per_s:,.0f} /s")  # fmt: skip
+        yield Item(
+            "built",
+            f"{total:.2f} Gb/s, {sum(int(one.get('meps_built', 0)) for one in progress):,} packets, "
+            f"now {meps_per_s:,.0f} /s",
+        )
         yield Item("nodes, Gb/s", self._by_node())
         free = [int(one["credits_free"]) for one in progress if "credits_free" in one]
         if free:

@@ -103,11 +103,17 @@ def _counted(record: ExchangeRecord, names: dict[tuple[str, str], str]) -> dict[
 
 def _node(record: ExchangeRecord, node: NodeRecord) -> dict[str, Any]:
     return {
-        "rank": node.rank, "host": node.host, "roles": node.roles, "wall_s": node.wall_s, "cores": node.cores,
-        "built_gbit_per_s": node.gbit_per_s, "meps_complete": node.counters.get("builder", {}).get("meps_complete", 0),
-        "meps_incomplete": node.counters.get("builder", {}).get("meps_incomplete", 0), "failure": node.failure,
+        "rank": node.rank,
+        "host": node.host,
+        "roles": node.roles,
+        "wall_s": node.wall_s,
+        "cores": node.cores,
+        "built_gbit_per_s": node.gbit_per_s,
+        "meps_complete": node.counters.get("builder", {}).get("meps_complete", 0),
+        "meps_incomplete": node.counters.get("builder", {}).get("meps_incomplete", 0),
+        "failure": node.failure,
         "series": [list(astuple(one)) for one in node.series],
-    }  # fmt: skip
+    }
 
 
 def headlines(record: ExchangeRecord) -> list[str]:

@@ -31,22 +31,33 @@ ENDED = 2  # build.board<b>.state: its run has ended, so that its markers have a
 
 # Where a fragment that reached the builder can end: counter of the board, of the group ("fragments_" before), words.
 OUTCOMES = (
-    ("placed", "placed"), ("duplicate", "duplicate"), ("late", "late"), ("ahead", "beyond the window"),
-    ("other_run", "of another run"), ("dropped", "dropped, no free buffer"),
-)  # fmt: skip
+    ("placed", "placed"),
+    ("duplicate", "duplicate"),
+    ("late", "late"),
+    ("ahead", "beyond the window"),
+    ("other_run", "of another run"),
+    ("dropped", "dropped, no free buffer"),
+)
 
 # What becomes of events that are given to a stream: words, counter.
 STREAMED = (
-    ("sent", "events_sent"), ("dropped, the receiver is slow", "dropped_queue_full"),
-    ("dropped, nobody received", "dropped_not_connected"), ("lost with a connection", "lost_disconnected"),
+    ("sent", "events_sent"),
+    ("dropped, the receiver is slow", "dropped_queue_full"),
+    ("dropped, nobody received", "dropped_not_connected"),
+    ("lost with a connection", "lost_disconnected"),
     ("not sent by the end", "lost_at_end"),
-)  # fmt: skip
+)
 
 
 def build_camera_ledger(
-    node: Counters, source: Counters | None = None, *, groups: Sequence[range], one_host: bool = False,
-    made: Mapping[int, Any] | None = None, came: Mapping[int, Any] | None = None,
-) -> Ledger:  # fmt: skip
+    node: Counters,
+    source: Counters | None = None,
+    *,
+    groups: Sequence[range],
+    one_host: bool = False,
+    made: Mapping[int, Any] | None = None,
+    came: Mapping[int, Any] | None = None,
+) -> Ledger:
     """From the counters of a node that has drained and, where known, of the front ends (of every process of them).
 
     groups: the boards of each builder.
@@ -85,11 +96,17 @@ def _pack_rows(node: Reader) -> Iterator[Row]:
     parts = packed("parts_in")
     yield node.row("parts", "handed on by the builder", node("build.group0", "events_out"), [("taken", parts)])
     yield node.row(
-        "parts", "taken", parts,
-        [("packed", packed("parts_packed")), ("of another run", packed("parts_other_run")),
-         ("before the first packet", packed("parts_before_start")),
-         ("after the last packet", packed("parts_after_end")), ("left, no room by the end", packed("parts_left"))],
-    )  # fmt: skip
+        "parts",
+        "taken",
+        parts,
+        [
+            ("packed", packed("parts_packed")),
+            ("of another run", packed("parts_other_run")),
+            ("before the first packet", packed("parts_before_start")),
+            ("after the last packet", packed("parts_after_end")),
+            ("left, no room by the end", packed("parts_left")),
+        ],
+    )
 
 
 def _unpack_rows(node: Reader) -> Iterator[Row]:
@@ -102,23 +119,34 @@ def _unpack_rows(node: Reader) -> Iterator[Row]:
         "events", "places in MEPs", found("places"), [("joined", found("events_out")), ("empty", found("places_empty"))]
     )
     yield node.row(
-        "parts", "in MEPs", found("parts_in"),
-        [("joined", found("parts_joined")), ("malformed", found("parts_malformed")),
-         ("of other boards, events or runs", found("parts_of_other"))],
-    )  # fmt: skip
+        "parts",
+        "in MEPs",
+        found("parts_in"),
+        [
+            ("joined", found("parts_joined")),
+            ("malformed", found("parts_malformed")),
+            ("of other boards, events or runs", found("parts_of_other")),
+        ],
+    )
     yield node.row(
-        "events", "joined", found("events_out"),
+        "events",
+        "joined",
+        found("events_out"),
         [("complete", found("events_complete")), ("incomplete", found("events_incomplete"))],
-    )  # fmt: skip
+    )
 
 
 class _Boards:
     """The rows of each board, and their sums."""
 
     def __init__(
-        self, node: Counters, source: Counters | None, groups: Sequence[range], made: Mapping[int, Any],
+        self,
+        node: Counters,
+        source: Counters | None,
+        groups: Sequence[range],
+        made: Mapping[int, Any],
         came: Mapping[int, Any],
-    ) -> None:  # fmt: skip
+    ) -> None:
         self._node, self._source, self._groups = node, source, groups
         self._boards = [
             _Board(
@@ -267,12 +295,16 @@ class _Board:
     def _source_rows(self) -> Iterator[Row]:
         refused = sum(self.sent(f"send_{reason}") for reason in ("refused", "no_buffers", "failed"))
         yield self.row(
-            "datagrams", "to be sent",
+            "datagrams",
+            "to be sent",
             self.sent("fragments") + self.sent("burst_markers") + self.sent("fragments_duplicated_injected"),
-            [("sent", self.sent("datagrams_sent")), ("refused by the sender's system", refused),
-             ("lost on purpose", self.sent("fragments_lost_injected")),
-             ("board dead", self.sent("fragments_dead_board"))],
-        )  # fmt: skip
+            [
+                ("sent", self.sent("datagrams_sent")),
+                ("refused by the sender's system", refused),
+                ("lost on purpose", self.sent("fragments_lost_injected")),
+                ("board dead", self.sent("fragments_dead_board")),
+            ],
+        )
         made, announced = self.sent("fragments"), self.built("announced")
         untold = 0 if self.has_ended else made - announced
         yield self.row(
@@ -393,12 +425,13 @@ class _Whole:
         """In words: counted causes that can have taken them, and what no counter explains."""
         counted = [
             ("dropped by the kernel", self._kernel_dropped if self._source else self._ports("kernel_dropped")),
-            (TAKEN_FOR_STRANGERS, self._mistaken + self._taken_for_strangers), ("malformed", self._rubbish),
+            (TAKEN_FOR_STRANGERS, self._mistaken + self._taken_for_strangers),
+            ("malformed", self._rubbish),
             ("of another run", self._all_groups("fragments_other_run")),
             ("of a wrong board", self._all_groups("fragments_wrong_board")),
             ("of a wrong size", self._all_groups("fragments_wrong_size")),
             ("dropped, no free block", self._ports("blocks_dropped")),
-        ]  # fmt: skip
+        ]
         rest = not self._source or self._unexplained > 0
         return possible_causes(self._n_never_came, counted, UNEXPLAINED if self._one_host else NEVER_SEEN, rest=rest)
 
@@ -433,10 +466,14 @@ class _Whole:
 
     def _port_row(self) -> Row:
         return self._node.row(
-            "datagrams", "received", self._ports("datagrams"),
-            [("given to the builders", self._all_groups("datagrams")),
-             ("dropped, no free block", self._ports("blocks_dropped"))],
-        )  # fmt: skip
+            "datagrams",
+            "received",
+            self._ports("datagrams"),
+            [
+                ("given to the builders", self._all_groups("datagrams")),
+                ("dropped, no free block", self._ports("blocks_dropped")),
+            ],
+        )
 
     def _group_rows(self, group: int, boards: range) -> Iterator[Row]:
         def built(name: str) -> int:
@@ -446,35 +483,54 @@ class _Whole:
             return self._node.row(level, f"group {group}: {name}" if len(self._groups) > 1 else name, total, parts)
 
         yield row(
-            "datagrams", "given to the builder", built("datagrams"),
-            [("fragments", built("fragments_in")), ("markers", built("markers")), ("of strangers", built("strangers")),
-             *self._malformed_of(group)],
-        )  # fmt: skip
+            "datagrams",
+            "given to the builder",
+            built("datagrams"),
+            [
+                ("fragments", built("fragments_in")),
+                ("markers", built("markers")),
+                ("of strangers", built("strangers")),
+                *self._malformed_of(group),
+            ],
+        )
         yield row(
-            "datagrams", "of strangers", built("strangers"),
+            "datagrams",
+            "of strangers",
+            built("strangers"),
             [("by board", sum(self._board(board, "strangers") for board in boards))],
-        )  # fmt: skip
+        )
         of_known = [(words, built(f"fragments_{name}")) for name, words in OUTCOMES]
         yield row(
-            "fragments", "right", built("fragments_in"),
-            [*of_known, ("of a wrong board", built("fragments_wrong_board")),
-             ("of a wrong size", built("fragments_wrong_size"))],
-        )  # fmt: skip
+            "fragments",
+            "right",
+            built("fragments_in"),
+            [
+                *of_known,
+                ("of a wrong board", built("fragments_wrong_board")),
+                ("of a wrong size", built("fragments_wrong_size")),
+            ],
+        )
         of_boards = [(words, sum(self._board(board, name) for board in boards)) for name, words in OUTCOMES]
         yield row("fragments", "of known boards", sum(value for _, value in of_known), of_boards)
         ends = ("complete", "timeout", "pushed_out", "run_ended")
         yield row(
-            "events", "handed on", built("events_out"),
+            "events",
+            "handed on",
+            built("events_out"),
             [(end.replace("_", " "), built(f"events_{end}")) for end in ends],
-        )  # fmt: skip
+        )
         yield row(
-            "fragments", f"events x {len(boards)} boards", built("events_out") * len(boards),
+            "fragments",
+            f"events x {len(boards)} boards",
+            built("events_out") * len(boards),
             [("placed", built("fragments_placed")), ("missing", built("fragments_missing"))],
-        )  # fmt: skip
+        )
         yield row(
-            "fragments", "missing", built("fragments_missing"),
+            "fragments",
+            "missing",
+            built("fragments_missing"),
             [("by board", sum(self._board(board, "missing") for board in boards))],
-        )  # fmt: skip
+        )
 
     def _board(self, board: int, name: str) -> int:
         return self._node(f"build.board{board}", name)
@@ -489,13 +545,17 @@ class _Whole:
         if len(self._groups) == 1:
             yield self._node.row("events", "joined", joined("events_out"), parts[:1])
         yield self._node.row(
-            "fragments", "placed", self._all_groups("fragments_placed"),
+            "fragments",
+            "placed",
+            self._all_groups("fragments_placed"),
             [("in joined events", joined("fragments")), ("in late parts", joined("fragments_late"))],
-        )  # fmt: skip
+        )
         yield self._node.row(
-            "events", "joined", joined("events_out"),
+            "events",
+            "joined",
+            joined("events_out"),
             [("complete", joined("events_complete")), ("incomplete", joined("events_incomplete"))],
-        )  # fmt: skip
+        )
 
     def _send_rows(self, joiner: str) -> Iterator[Row]:
         def sent(name: str) -> int:
@@ -505,9 +565,11 @@ class _Whole:
             "events", "joined", self._node(joiner, "events_out"), [("given to the sending stage", sent("events_in"))]
         )
         yield self._node.row(
-            "events", "given to the sending stage", sent("events_in"),
+            "events",
+            "given to the sending stage",
+            sent("events_in"),
             [("kept", sent("events_kept")), ("rejected by the filter", sent("events_filtered"))],
-        )  # fmt: skip
+        )
 
     def _filter_rows(self) -> Iterator[Row]:
         def filtered(name: str) -> int:
@@ -520,43 +582,60 @@ class _Whole:
         kept = self._node("send", "events_kept")
         yield self._node.row("events", "kept", kept, [("let pass by the filter", filtered("events_kept"))])
         yield self._node.row(
-            "events", "given to the filter", filtered("events_in"),
+            "events",
+            "given to the filter",
+            filtered("events_in"),
             [("kept", filtered("events_kept")), ("rejected", filtered("events_rejected"))],
-        )  # fmt: skip
+        )
         yield self._node.row(
-            "events", "kept", filtered("events_kept"),
-            [("by signal", filtered("kept_by_signal")), ("without a filter", filtered("kept_unfiltered")),
-             ("by fraction", filtered("kept_by_fraction")), ("by prescale", filtered("kept_by_prescale")),
-             ("incomplete", filtered("kept_incomplete")), ("calibration", filtered("kept_calibration"))],
-        )  # fmt: skip
+            "events",
+            "kept",
+            filtered("events_kept"),
+            [
+                ("by signal", filtered("kept_by_signal")),
+                ("without a filter", filtered("kept_unfiltered")),
+                ("by fraction", filtered("kept_by_fraction")),
+                ("by prescale", filtered("kept_by_prescale")),
+                ("incomplete", filtered("kept_incomplete")),
+                ("calibration", filtered("kept_calibration")),
+            ],
+        )
         yield self._node.row(
-            "events", "rejected", filtered("events_rejected"),
+            "events",
+            "rejected",
+            filtered("events_rejected"),
             [("without signal", filtered("rejected_no_signal")), ("incomplete", filtered("rejected_incomplete"))],
-        )  # fmt: skip
+        )
 
     def _output_rows(self) -> Iterator[Row]:
         """What was made of the events that were kept, where records of them were asked for."""
         if "compress" in self._node.counters:
             yield self._output_row(
-                "kept", ("send", "events_kept"), "compress",
+                "kept",
+                ("send", "events_kept"),
+                "compress",
                 (("compressed", "events_encoded"), ("could not be compressed", "events_failed")),
-            )  # fmt: skip
+            )
         if "camera_store" in self._node.counters:
             yield self._output_row(
                 "compressed", ("compress", "events_encoded"), "camera_store", (("given to the file", "events_seen"),)
             )
             yield self._output_row(
-                "given to the file", ("camera_store", "events_seen"), "camera_store",
+                "given to the file",
+                ("camera_store", "events_seen"),
+                "camera_store",
                 (("stored", "events_stored"), ("lost by an error of the file", "events_lost")),
-            )  # fmt: skip
+            )
         if "camera_stream" in self._node.counters:
             yield self._output_row(
                 "compressed", ("compress", "events_encoded"), "camera_stream", (("given to the stream", "events_in"),)
             )
             yield self._output_row(
-                "given to the stream", ("camera_stream", "events_in"), "camera_stream",
+                "given to the stream",
+                ("camera_stream", "events_in"),
+                "camera_stream",
                 STREAMED,
-            )  # fmt: skip
+            )
 
         if "r1_stream0" in self._node.counters:
             yield from self._r1_rows()
@@ -575,14 +654,22 @@ class _Whole:
         )
         yield row("given to R1v1 streams", self._sum("r1_stream", "events_in"), "r1_stream", STREAMED)
         yield row(
-            "sent to writers of R1v1 files", self._sum("r1_stream", "events_sent"), "r1_writer",
+            "sent to writers of R1v1 files",
+            self._sum("r1_stream", "events_sent"),
+            "r1_writer",
             (("taken", "events_in"), ("not taken by one that died", "events_never_taken")),
-        )  # fmt: skip
+        )
         yield row(
-            "taken by writers of R1v1 files", self._sum("r1_writer", "events_in"), "r1_writer",
-            (("in R1v1 files", "events_written"), ("of another camera or shape", "events_refused"),
-             ("lost by an error of the file", "events_lost"), ("lost with a writer", "events_lost_with_writer")),
-        )  # fmt: skip
+            "taken by writers of R1v1 files",
+            self._sum("r1_writer", "events_in"),
+            "r1_writer",
+            (
+                ("in R1v1 files", "events_written"),
+                ("of another camera or shape", "events_refused"),
+                ("lost by an error of the file", "events_lost"),
+                ("lost with a writer", "events_lost_with_writer"),
+            ),
+        )
 
     def _output_row(self, name: str, total: tuple[str, str], block: str, parts: tuple[tuple[str, str], ...]) -> Row:
         """total and parts: (block or words, counter)."""

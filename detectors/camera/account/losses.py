@@ -37,9 +37,13 @@ LOSSES = {  # block before its number, counter -> words
 
 
 FLAWS = (
-    "blocks_dropped", "fragments_dropped", "fragments_late", "fragments_ahead", "fragments_other_run",
+    "blocks_dropped",
+    "fragments_dropped",
+    "fragments_late",
+    "fragments_ahead",
+    "fragments_other_run",
     "fragments_conflicting",
-)  # fmt: skip
+)
 
 
 def losses(node: Counters) -> dict[str, int]:

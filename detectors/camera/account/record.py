@@ -102,9 +102,13 @@ class CameraRecord(Record):
     @cached_property
     def _ledger(self) -> Ledger:
         return build_camera_ledger(
-            self.node, self.whole_source, groups=self.config.boards_by_group(), one_host=self.one_host,
-            made=self.made, came=self.came,
-        )  # fmt: skip
+            self.node,
+            self.whole_source,
+            groups=self.config.boards_by_group(),
+            one_host=self.one_host,
+            made=self.made,
+            came=self.came,
+        )
 
     @property
     def whole_way(self) -> str:

@@ -96,112 +96,140 @@ class CameraConfig(FrontEndsConfig):
         yield from publish_relations(self.publish)
         source, build = self.camera_source, self.camera_build
         yield Relation(
-            len(source.ports) <= self.camera.boards, "camera_source.ports",
-            f"must not name more ports than the camera has boards, {self.camera.boards}", "Leave some out",
-        )  # fmt: skip
+            len(source.ports) <= self.camera.boards,
+            "camera_source.ports",
+            f"must not name more ports than the camera has boards, {self.camera.boards}",
+            "Leave some out",
+        )
         yield Relation(
-            build.groups <= len(self.receive.ports), "camera_build.groups",
+            build.groups <= len(self.receive.ports),
+            "camera_build.groups",
             f"must not be above the number of ports, {len(self.receive.ports)}: each group has its own",
             "Add ports to receive.ports and camera_source.ports",
-        )  # fmt: skip
+        )
         yield Relation(
-            source.first_board + max(source.n_boards, 1) <= self.camera.boards, "camera_source.first_board",
-            f"and n_boards must name boards of the camera, which has {self.camera.boards}", "The default is 0",
-        )  # fmt: skip
+            source.first_board + max(source.n_boards, 1) <= self.camera.boards,
+            "camera_source.first_board",
+            f"and n_boards must name boards of the camera, which has {self.camera.boards}",
+            "The default is 0",
+        )
         yield Relation(
-            not source.faults.corrupt or (source.checksum and build.verify_checksum), "camera_source.faults.corrupt",
+            not source.faults.corrupt or (source.checksum and build.verify_checksum),
+            "camera_source.faults.corrupt",
             "needs camera_source.checksum and camera_build.verify_checksum: nothing else tells a changed byte",
             "Set both to true",
-        )  # fmt: skip
+        )
         yield Relation(
-            not (build.in_place and self.receive.gro), "camera_build.in_place",
+            not (build.in_place and self.receive.gro),
+            "camera_build.in_place",
             "needs receive.gro false: of joined datagrams the kernel writes only the first to its slot",
             "Set receive.gro = false",
-        )  # fmt: skip
+        )
         yield Relation(
-            self.receive.policy != "overwrite_oldest", "receive.policy",
-            "must be wait or drop_new here: the camera's events are not overwritten", "The default is wait",
-        )  # fmt: skip
+            self.receive.policy != "overwrite_oldest",
+            "receive.policy",
+            "must be wait or drop_new here: the camera's events are not overwritten",
+            "The default is wait",
+        )
         yield Relation(
-            not self.camera_send.tcp_host or self.camera_send.tcp_port > 0, "camera_send.tcp_port",
-            "must be given with camera_send.tcp_host", "It is the port that the receiver listens at",
-        )  # fmt: skip
+            not self.camera_send.tcp_host or self.camera_send.tcp_port > 0,
+            "camera_send.tcp_port",
+            "must be given with camera_send.tcp_host",
+            "It is the port that the receiver listens at",
+        )
         yield from self._relations_of_r1()
 
     def _relations_of_shape(self) -> Iterator[Relation]:
         camera, n_bytes = self.camera, self.camera.fragment_payload_bytes + self._first_cells_bytes
         yield Relation(
-            n_bytes <= MAX_PAYLOAD_BYTES, "camera.samples",
+            n_bytes <= MAX_PAYLOAD_BYTES,
+            "camera.samples",
             f"make a fragment of {n_bytes} bytes with these pixels and gains, and a jumbo frame has room for "
-            f"{MAX_PAYLOAD_BYTES}", "Take fewer samples or pixels",
-        )  # fmt: skip
+            f"{MAX_PAYLOAD_BYTES}",
+            "Take fewer samples or pixels",
+        )
         if camera.model:
             model = MODELS[camera.model]
             yield Relation(
                 (camera.boards, camera.pixels_per_board) == (model.n_modules, model.channels_per_module),
-                "camera.model", f"has {model.n_modules} boards of {model.channels_per_module} pixels",
+                "camera.model",
+                f"has {model.n_modules} boards of {model.channels_per_module} pixels",
                 "Set camera.boards and camera.pixels_per_board",
-            )  # fmt: skip
+            )
         has_shape = camera.payload_bytes in (0, camera.waveform_bytes)
         yield Relation(
-            has_shape or self.camera_source.payload == "pattern", "camera_source.payload",
+            has_shape or self.camera_source.payload == "pattern",
+            "camera_source.payload",
             f"must be pattern where camera.payload_bytes is neither 0 nor the {camera.waveform_bytes} of pixels, gains "
-            "and samples", 'Set camera_source.payload = "pattern"',
-        )  # fmt: skip
+            "and samples",
+            'Set camera_source.payload = "pattern"',
+        )
         yield Relation(
-            has_shape or not self.camera_calibrate.file, "camera_calibrate.file",
+            has_shape or not self.camera_calibrate.file,
+            "camera_calibrate.file",
             "must be empty where camera.payload_bytes gives fragments no shape: there are no samples to calibrate",
             'Set camera_calibrate.file = ""',
-        )  # fmt: skip
+        )
         yield Relation(
-            has_shape or not self.camera_filter.enabled, "camera_filter.enabled",
+            has_shape or not self.camera_filter.enabled,
+            "camera_filter.enabled",
             "must be false where camera.payload_bytes gives fragments no shape: there are no waveforms to integrate",
             "Set camera_filter.enabled = false",
-        )  # fmt: skip
+        )
         yield Relation(
-            has_shape or self.publish.to == "nothing" or self.publish.what == "event", "publish.what",
+            has_shape or self.publish.to == "nothing" or self.publish.what == "event",
+            "publish.what",
             "must be event where camera.payload_bytes gives fragments no shape: there are no pixels",
             'Set publish.what = "event"',
-        )  # fmt: skip
+        )
 
     def _relations_of_r1(self) -> Iterator[Relation]:
         camera, send = self.camera, self.camera_send
         yield Relation(
-            not send.r1_streams or camera.model in DESCRIBED, "camera.model",
+            not send.r1_streams or camera.model in DESCRIBED,
+            "camera.model",
             f"must be one of {', '.join(DESCRIBED)} with camera_send.r1_streams: others have none",
             "Which camera is it?",
-        )  # fmt: skip
+        )
         yield Relation(
-            not send.r1_streams or camera.payload_bytes in (0, camera.waveform_bytes), "camera_send.r1_streams",
-            "must be 0 where camera.payload_bytes gives fragments no shape: there are no samples", "Leave it out",
-        )  # fmt: skip
+            not send.r1_streams or camera.payload_bytes in (0, camera.waveform_bytes),
+            "camera_send.r1_streams",
+            "must be 0 where camera.payload_bytes gives fragments no shape: there are no samples",
+            "Leave it out",
+        )
         calibrate = self.camera_calibrate
         yield Relation(
-            not send.r1_pe_per_count or (bool(calibrate.file) and calibrate.flatfield), "camera_send.r1_pe_per_count",
+            not send.r1_pe_per_count or (bool(calibrate.file) and calibrate.flatfield),
+            "camera_send.r1_pe_per_count",
             "must be 0 without the factors of camera_calibrate.flatfield: counts of pixels are not alike",
             "Set camera_calibrate.file and camera_calibrate.flatfield = true",
-        )  # fmt: skip
+        )
 
     def _relations_of_events(self) -> Iterator[Relation]:
         camera, source = self.camera, self.camera_source
         has_cells, is_pattern = source.counters == "dragon_drs4", source.payload == "pattern"
         yield Relation(
-            not has_cells or (camera.pixels_per_board == DRS4_PIXELS and not is_pattern), "camera_source.counters",
+            not has_cells or (camera.pixels_per_board == DRS4_PIXELS and not is_pattern),
+            "camera_source.counters",
             f"must not be dragon_drs4 with other than {DRS4_PIXELS} pixels a board, nor with a pattern: the first "
-            "cells of its chips follow waveforms", 'Use "dragon"',
-        )  # fmt: skip
+            "cells of its chips follow waveforms",
+            'Use "dragon"',
+        )
         shares = {"pedestal_share": source.pedestal_share, "flatfield_share": source.flatfield_share}
         for key, share in shares.items():
             yield Relation(
-                not share or (not is_pattern and share * source.pool_events >= 1), f"camera_source.{key}",
+                not share or (not is_pattern and share * source.pool_events >= 1),
+                f"camera_source.{key}",
                 f"must be 0 with a pattern, else 0 or at least 1 / camera_source.pool_events, "
                 f"{1 / source.pool_events:g}",
                 "Raise it, or pool_events",
-            )  # fmt: skip
+            )
         yield Relation(
-            sum(shares.values()) <= 1 + 1e-9, "camera_source.flatfield_share",
-            f"must be at most {1 - source.pedestal_share:g}, what pedestal_share leaves", "Lower one of them",
-        )  # fmt: skip
+            sum(shares.values()) <= 1 + 1e-9,
+            "camera_source.flatfield_share",
+            f"must be at most {1 - source.pedestal_share:g}, what pedestal_share leaves",
+            "Lower one of them",
+        )
 
 
 def equal_runs(n: int, n_runs: int) -> list[range]:

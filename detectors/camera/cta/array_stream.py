@@ -53,10 +53,12 @@ class Sender:
         self._messages, self._timeout_ms, self._count = messages, timeout_ms, 0
         self.n_refused, self.why_refused = 0, ""
         self._socket: zmq.Socket[bytes] = zmq.Context.instance().socket(zmq.PUSH)
+        # fmt: off
         settings = {
             zmq.SNDHWM: HIGH_WATER_MARK, zmq.IMMEDIATE: 1, zmq.LINGER: timeout_ms, zmq.SNDTIMEO: timeout_ms,
             zmq.TCP_KEEPALIVE: 1, zmq.TCP_KEEPALIVE_IDLE: KEEPALIVE_S, zmq.TCP_KEEPALIVE_INTVL: KEEPALIVE_INTERVAL_S,
-        }  # fmt: skip
+        }
+        # fmt: on
         for option, value in settings.items():
             self._socket.setsockopt(option, value)
         try:
@@ -86,8 +88,10 @@ class Sender:
         head = []
         try:
             if self._count == 0:
-                head = [(DATA_STREAM, self._messages.data_stream(event)),
-                        (CAMERA_CONFIGURATION, self._messages.configuration(event))]  # fmt: skip
+                head = [
+                    (DATA_STREAM, self._messages.data_stream(event)),
+                    (CAMERA_CONFIGURATION, self._messages.configuration(event)),
+                ]
             message = self._messages.event(event)
         except ValueError as error:
             self.n_refused += 1
@@ -120,10 +124,16 @@ def event_of(record: Record) -> CameraEvent:
     else:
         payloads = _without_padding(headers, arrays["waveforms"])
     return CameraEvent(
-        run_id=record.run, event_number=int(arrays["event_number"]), timestamp_ns=int(arrays["timestamp_ns"]),
-        first_ns=int(arrays["first_ns"]), closed_ns=int(arrays["closed_ns"]), n_boards=int(arrays["n_boards"]),
-        boards=arrays["board"], headers=headers, payloads=payloads,
-    )  # fmt: skip
+        run_id=record.run,
+        event_number=int(arrays["event_number"]),
+        timestamp_ns=int(arrays["timestamp_ns"]),
+        first_ns=int(arrays["first_ns"]),
+        closed_ns=int(arrays["closed_ns"]),
+        n_boards=int(arrays["n_boards"]),
+        boards=arrays["board"],
+        headers=headers,
+        payloads=payloads,
+    )
 
 
 def _of_one_shape(

@@ -162,8 +162,13 @@ class Measurement:
         self._spike_sum, self._spike_n = np.zeros(spikes), np.zeros(spikes, np.uint32)
         self.baseline = np.zeros(shape, np.float32)  # [board, gain, pixel, cell]
 
-    def add(self, boards: NDArray[np.uint16], samples: NDArray[np.float32], cells: NDArray[np.intp] | None,
-            spike: NDArray[np.int8] | None) -> None:  # fmt: skip
+    def add(
+        self,
+        boards: NDArray[np.uint16],
+        samples: NDArray[np.float32],
+        cells: NDArray[np.intp] | None,
+        spike: NDArray[np.int8] | None,
+    ) -> None:
         """Of B boards. samples: [B, gain, pixel, sample]; cells: of each sample's; spike: which sample of a spike it
         is, -1 of none; cells and spike are None of cameras without cells."""
         if cells is None or spike is None:
@@ -187,14 +192,17 @@ class Measurement:
         filled = np.where(seen, mean, np.where(has_pixel, of_pixel, of_gain))
         self.baseline[:] = np.clip(filled, 0, LARGEST_BASELINE)
 
-    def add_spikes(self, boards: NDArray[np.uint16], samples: NDArray[np.float32], cells: NDArray[np.intp],
-                   spike: NDArray[np.int8]) -> None:  # fmt: skip
+    def add_spikes(
+        self, boards: NDArray[np.uint16], samples: NDArray[np.float32], cells: NDArray[np.intp], spike: NDArray[np.int8]
+    ) -> None:
         """Of the same events, in the second round."""
         if not (spike >= 0).any():
             return
         place, gain, pixel, sample = np.nonzero(spike >= 0)
-        height = samples[place, gain, pixel, sample] - self.baseline[
-            boards[place], gain, pixel, cells[place, gain, pixel, sample]]  # fmt: skip
+        height = (
+            samples[place, gain, pixel, sample]
+            - self.baseline[boards[place], gain, pixel, cells[place, gain, pixel, sample]]
+        )
         where = (boards[place], gain, pixel, spike[place, gain, pixel, sample])
         np.add.at(self._spike_sum, where, height)
         np.add.at(self._spike_n, where, 1)
@@ -211,8 +219,11 @@ class Measurement:
 
     def _places(self, boards: NDArray[np.uint16]) -> tuple[NDArray[np.intp], NDArray[np.intp], NDArray[np.intp]]:
         _, n_gains, n_pixels, _ = self._sum.shape
-        return (boards.astype(np.intp)[:, None, None, None], np.arange(n_gains)[:, None, None],
-                np.arange(n_pixels)[:, None])  # fmt: skip
+        return (
+            boards.astype(np.intp)[:, None, None, None],
+            np.arange(n_gains)[:, None, None],
+            np.arange(n_pixels)[:, None],
+        )
 
 
 def by_pixel(layout: Layout, values: NDArray[np.floating]) -> NDArray[np.float32]:
@@ -328,9 +339,13 @@ class Corrected:
 
 
 def measure(
-    events: Callable[[str], Iterable[CameraEvent]], layout: Layout, folder: Path, *, all_events: bool = False,
+    events: Callable[[str], Iterable[CameraEvent]],
+    layout: Layout,
+    folder: Path,
+    *,
+    all_events: bool = False,
     time_lapse_file: str = "",
-) -> tuple[Coefficients, Figures]:  # fmt: skip
+) -> tuple[Coefficients, Figures]:
     """events gives them anew for each round, called baselines, spikes or noise. folder: for what is made on the way.
 
     Raises InputError where none is a pedestal, ConfigError.
@@ -413,9 +428,7 @@ class FlatField:
         lit, mean = self._is_lit(), _ratio(self._sum[1], self._n[1])
         figures.lit = lit.sum(axis=(0, 2)).tolist()
         lit &= self._n[1] > 0
-        for charges, told in (
-            (mean, figures.unevenness_before), (mean * factor[..., 0], figures.unevenness_after)
-        ):  # fmt: skip
+        for charges, told in ((mean, figures.unevenness_before), (mean * factor[..., 0], figures.unevenness_after)):
             of_gains = [charges[:, gain][lit[:, gain]] for gain in range(lit.shape[1])]
             told += [float(one.std() / one.mean()) if len(one) else float("nan") for one in of_gains]
 

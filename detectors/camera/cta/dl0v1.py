@@ -45,35 +45,56 @@ class DL0Messages(Messages):
     def data_stream(self, event: CameraEvent) -> Any:
         self._learn(event)
         return _pb2().DataStream(
-            tel_id=self.telescope, sb_id=self.run, obs_id=self.run, waveform_scale=scale_of(self),
-            waveform_offset=offset_of(self), sb_creator_id=CREATOR,
-        )  # fmt: skip
+            tel_id=self.telescope,
+            sb_id=self.run,
+            obs_id=self.run,
+            waveform_scale=scale_of(self),
+            waveform_offset=offset_of(self),
+            sb_creator_id=CREATOR,
+        )
 
     def configuration(self, event: CameraEvent) -> Any:
         self._learn(event)
         camera = self.camera
         n_gains, _, n_samples = self.shape
         return _pb2().CameraConfiguration(
-            tel_id=self.telescope, local_run_id=self.run, config_time_s=float(event.timestamp_ns // 10**9),
-            camera_config_id=1, pixel_id_map=array_of(camera.pixel_id.reshape(-1)),
-            module_id_map=array_of(np.arange(camera.n_modules, dtype=np.uint16)), num_pixels=camera.n_pixels,
-            num_channels=n_gains, num_samples_nominal=n_samples, num_samples_long=0, num_modules=camera.n_modules,
-            sampling_frequency=round(camera.sampling_ghz * 1000), calibration_algorithm_id=0, calibration_service_id=0,
+            tel_id=self.telescope,
+            local_run_id=self.run,
+            config_time_s=float(event.timestamp_ns // 10**9),
+            camera_config_id=1,
+            pixel_id_map=array_of(camera.pixel_id.reshape(-1)),
+            module_id_map=array_of(np.arange(camera.n_modules, dtype=np.uint16)),
+            num_pixels=camera.n_pixels,
+            num_channels=n_gains,
+            num_samples_nominal=n_samples,
+            num_samples_long=0,
+            num_modules=camera.n_modules,
+            sampling_frequency=round(camera.sampling_ghz * 1000),
+            calibration_algorithm_id=0,
+            calibration_service_id=0,
             data_model_version="1.0",
-        )  # fmt: skip
+        )
 
     def _event(self, event: CameraEvent) -> Any:
         camera = self.camera
         sent = self._by_channel(event)
         n_gains, _, n_samples = sent.waveforms.shape
         return _pb2().Event(
-            event_id=event.event_number, tel_id=self.telescope, event_type=triggers.event_type(event.trigger_tag),
-            event_time_s=event.timestamp_ns // 10**9, event_time_qns=event.timestamp_ns % 10**9 * 4,
-            pixel_status=array_of(sent.status), first_cell_id=array_of(first_cells(event, camera.n_modules)),
-            num_channels=n_gains, num_samples=n_samples, num_pixels_survived=int(sent.stored.sum()),
-            calibration_monitoring_id=0, waveform=array_of(sent.waveforms[:, sent.stored].reshape(-1)),
-            pedestal_intensity=array_of(np.zeros(camera.n_pixels, np.float32)), num_modules=camera.n_modules,
-        )  # fmt: skip
+            event_id=event.event_number,
+            tel_id=self.telescope,
+            event_type=triggers.event_type(event.trigger_tag),
+            event_time_s=event.timestamp_ns // 10**9,
+            event_time_qns=event.timestamp_ns % 10**9 * 4,
+            pixel_status=array_of(sent.status),
+            first_cell_id=array_of(first_cells(event, camera.n_modules)),
+            num_channels=n_gains,
+            num_samples=n_samples,
+            num_pixels_survived=int(sent.stored.sum()),
+            calibration_monitoring_id=0,
+            waveform=array_of(sent.waveforms[:, sent.stored].reshape(-1)),
+            pedestal_intensity=array_of(np.zeros(camera.n_pixels, np.float32)),
+            num_modules=camera.n_modules,
+        )
 
 
 def messages(

@@ -125,9 +125,12 @@ class AnelloEventSource(EventSource):  # type: ignore[misc]  # which is not type
         gain, waveform = self._one_gain(event, samples)
         waveform[:, ~present] = 0
         made.r1.tel[self.telescope] = R1CameraContainer(
-            waveform=waveform, selected_gain_channel=gain, event_type=kind, event_time=time,
+            waveform=waveform,
+            selected_gain_channel=gain,
+            event_type=kind,
+            event_time=time,
             pixel_status=np.where(present, STORED, 0).astype(np.uint8),
-        )  # fmt: skip
+        )
         if HAS_MONITORING:
             self._mask(made, ~present, gain)
         return made
@@ -172,11 +175,14 @@ class AnelloEventSource(EventSource):  # type: ignore[misc]  # which is not type
         """With a plain pulse in place of the camera's own, which only corrections of charge would use."""
         time_ns = np.arange(-5 * PULSE_WIDTH_NS, 10 * PULSE_WIDTH_NS, PULSE_STEP_NS)
         return CameraReadout(
-            name=self._camera.name, sampling_rate=self._camera.sampling_ghz * u.GHz,
+            name=self._camera.name,
+            sampling_rate=self._camera.sampling_ghz * u.GHz,
             reference_pulse_shape=np.tile(np.exp(-((time_ns / PULSE_WIDTH_NS) ** 2)), (self._n_gains, 1)),
-            reference_pulse_sample_width=PULSE_STEP_NS * u.ns, n_channels=self._n_gains,
-            n_pixels=self._camera.n_pixels, n_samples=self._n_samples,
-        )  # fmt: skip
+            reference_pulse_sample_width=PULSE_STEP_NS * u.ns,
+            n_channels=self._n_gains,
+            n_pixels=self._camera.n_pixels,
+            n_samples=self._n_samples,
+        )
 
 
 def _optics(telescope: cameras.Telescope) -> OpticsDescription:
@@ -195,8 +201,13 @@ def _optics(telescope: cameras.Telescope) -> OpticsDescription:
 def _geometry(camera: cameras.Camera, optics: OpticsDescription) -> CameraGeometry:
     n = camera.n_pixels
     return CameraGeometry(
-        name=camera.name, pix_id=np.arange(n), pix_x=camera.x_m * u.m, pix_y=camera.y_m * u.m,
-        pix_area=np.full(n, camera.pixel_area_m2) * u.m**2, pix_type="hexagon",
-        pix_rotation=camera.pixel_rotation_deg * u.deg, cam_rotation=0 * u.deg,
+        name=camera.name,
+        pix_id=np.arange(n),
+        pix_x=camera.x_m * u.m,
+        pix_y=camera.y_m * u.m,
+        pix_area=np.full(n, camera.pixel_area_m2) * u.m**2,
+        pix_type="hexagon",
+        pix_rotation=camera.pixel_rotation_deg * u.deg,
+        cam_rotation=0 * u.deg,
         frame=CameraFrame(focal_length=optics.effective_focal_length),
-    )  # fmt: skip
+    )

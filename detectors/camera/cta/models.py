@@ -17,9 +17,11 @@ class Model:
 
 
 _TABLES = Path(__file__).parent / "tables"
-MODELS: Mapping[str, Model] = MappingProxyType({  # by ctapipe's names
-    "LSTCam": Model(_TABLES / "lstcam.csv", 265, 7),
-    "NectarCam": Model(_TABLES / "nectarcam.csv", 265, 7),
-    "DigiCam": Model(_TABLES / "digicam.csv", 108, 12),
-})  # fmt: skip
+MODELS: Mapping[str, Model] = MappingProxyType(
+    {  # by ctapipe's names
+        "LSTCam": Model(_TABLES / "lstcam.csv", 265, 7),
+        "NectarCam": Model(_TABLES / "nectarcam.csv", 265, 7),
+        "DigiCam": Model(_TABLES / "digicam.csv", 108, 12),
+    }
+)
 DESCRIBED = ("LSTCam", "NectarCam")  # with telescope and readout, as files of the observatory need them

@@ -38,8 +38,11 @@ def read(pedestal: Path, calibration: Path, telescope: int = 1) -> Imported:
     drs4 = _arrays(pedestal, PEDESTAL, telescope, f"r1/monitoring/drs4_baseline/tel_{telescope:03d}", "")
     levels = _arrays(calibration, CALIBRATION, telescope, f"tel_{telescope}/calibration", "calibration")
     n_gains, n_pixels = _two(levels["dc_to_pe"], calibration)
-    _check(pedestal, drs4, {"baseline_mean": (n_gains, n_pixels, N_CELLS),
-                            "spike_height": (n_gains, n_pixels, SPIKE_SAMPLES)})  # fmt: skip
+    _check(
+        pedestal,
+        drs4,
+        {"baseline_mean": (n_gains, n_pixels, N_CELLS), "spike_height": (n_gains, n_pixels, SPIKE_SAMPLES)},
+    )
     _check(calibration, levels, dict.fromkeys(CALIBRATION, (n_gains, n_pixels)))
     has_baseline = np.isfinite(np.concatenate([drs4[name] for name in PEDESTAL], axis=2)).all(axis=2)
     usable = (levels["unusable_pixels"] == 0) & (levels["dc_to_pe"] > 0) & has_baseline  # NaN is not above 0

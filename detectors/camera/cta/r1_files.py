@@ -27,8 +27,9 @@ from .r1_writer import Counts, WriterOrder
 
 READY_S = 60.0  # its packages take a second or two to import
 KEEPING_MEMORY = {  # of glibc: else each event's arrays go back to the system, and the next one's are faulted in
-    "MALLOC_MMAP_THRESHOLD_": str(32 << 20), "MALLOC_TRIM_THRESHOLD_": str(256 << 20),
-}  # fmt: skip
+    "MALLOC_MMAP_THRESHOLD_": str(32 << 20),
+    "MALLOC_TRIM_THRESHOLD_": str(256 << 20),
+}
 ROOM_BYTES = 4 << 20  # between node and writer; the system may give less
 END_S = 60.0  # to write what it has been sent
 
@@ -43,10 +44,23 @@ class R1Files:
         folder.mkdir(parents=True, exist_ok=True)
         begun_s = int(time.time())
         orders = [
-            WriterOrder(0, 0, camera, run, send.r1_telescope, str(folder), number, self.n_streams, send.r1_file_s,
-                  send.max_file_bytes, send.r1_model, begun_s, send.r1_pe_per_count)
+            WriterOrder(
+                0,
+                0,
+                camera,
+                run,
+                send.r1_telescope,
+                str(folder),
+                number,
+                self.n_streams,
+                send.r1_file_s,
+                send.max_file_bytes,
+                send.r1_model,
+                begun_s,
+                send.r1_pe_per_count,
+            )
             for number in range(1, self.n_streams + 1)
-        ]  # fmt: skip
+        ]
         self.writers = [WriterProcess(order) for order in orders]
         try:
             for writer in self.writers:
@@ -84,9 +98,14 @@ class WriterProcess:
         command = [sys.executable, "-m", f"{__package__}.r1_writer", told]
         # A session of its own: Ctrl-C reaches the leader only, which then ends the stream in good order.
         self._child = subprocess.Popen(
-            command, pass_fds=(theirs.fileno(), report), stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL,
-            stderr=subprocess.DEVNULL, start_new_session=True, env=KEEPING_MEMORY | os.environ,
-        )  # fmt: skip
+            command,
+            pass_fds=(theirs.fileno(), report),
+            stdin=subprocess.DEVNULL,
+            stdout=subprocess.DEVNULL,
+            stderr=subprocess.DEVNULL,
+            start_new_session=True,
+            env=KEEPING_MEMORY | os.environ,
+        )
         theirs.close()
         os.close(report)
         self.counts: dict[str, int] = asdict(Counts())

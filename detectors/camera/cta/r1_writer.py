@@ -61,9 +61,13 @@ class WriterOrder:
     @property
     def _messages(self) -> r1v1.Messages:
         return dl0v1.messages(
-            self.model, cameras.camera(self.camera), self.run, self.telescope,
-            begun_s=self.begun_s, pe_per_count=self.pe_per_count,
-        )  # fmt: skip
+            self.model,
+            cameras.camera(self.camera),
+            self.run,
+            self.telescope,
+            begun_s=self.begun_s,
+            pe_per_count=self.pe_per_count,
+        )
 
 
 @dataclass

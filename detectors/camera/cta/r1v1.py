@@ -90,9 +90,12 @@ class Messages:
         """Raises ValueError, as the others, for an event that cannot be in this stream."""
         self._learn(event)
         return _messages().TelescopeDataStream(
-            tel_id=self.telescope, sb_id=self.run, obs_id=self.run, waveform_scale=scale_of(self),
+            tel_id=self.telescope,
+            sb_id=self.run,
+            obs_id=self.run,
+            waveform_scale=scale_of(self),
             waveform_offset=offset_of(self),
-        )  # fmt: skip
+        )
 
     def configuration(self, event: CameraEvent) -> Any:
         self._learn(event)
@@ -101,16 +104,30 @@ class Messages:
         actions = np.zeros(16, numbers)
         actions[0] = self._actions(event)  # of events of any kind; readers look where event builders put it by mistake
         debug = _debug_messages().DebugCameraConfiguration(
-            cs_serial="anello", evb_version="v6.12.0", cdhs_version="anello", tdp_type=array_of(np.zeros(15, numbers)),
-            tdp_action=array_of(actions), ttype_pattern=array_of(actions),
-        )  # fmt: skip
+            cs_serial="anello",
+            evb_version="v6.12.0",
+            cdhs_version="anello",
+            tdp_type=array_of(np.zeros(15, numbers)),
+            tdp_action=array_of(actions),
+            ttype_pattern=array_of(actions),
+        )
         return _messages().CameraConfiguration(
-            tel_id=self.telescope, local_run_id=self.run, config_time_s=float(event.timestamp_ns // 10**9),
-            camera_config_id=1, pixel_id_map=array_of(camera.pixel_id.reshape(-1)),
-            module_id_map=array_of(np.arange(camera.n_modules, dtype=numbers)), num_modules=camera.n_modules,
-            num_pixels=camera.n_pixels, num_channels=n_gains, data_model_version="1.0", calibration_service_id=0,
-            calibration_algorithm_id=0, num_samples_nominal=n_samples, num_samples_long=0, debug=debug,
-        )  # fmt: skip
+            tel_id=self.telescope,
+            local_run_id=self.run,
+            config_time_s=float(event.timestamp_ns // 10**9),
+            camera_config_id=1,
+            pixel_id_map=array_of(camera.pixel_id.reshape(-1)),
+            module_id_map=array_of(np.arange(camera.n_modules, dtype=numbers)),
+            num_modules=camera.n_modules,
+            num_pixels=camera.n_pixels,
+            num_channels=n_gains,
+            data_model_version="1.0",
+            calibration_service_id=0,
+            calibration_algorithm_id=0,
+            num_samples_nominal=n_samples,
+            num_samples_long=0,
+            debug=debug,
+        )
 
     def event(self, event: CameraEvent) -> Any:
         """All fields each time: the first message of a table decides which columns it has. Raises ValueError."""
@@ -138,24 +155,36 @@ class Messages:
             clocks = np.ascontiguousarray(counters[:, DRAGON_CLOCK_AT:]).view("<u8").reshape(-1).astype(np.uint64)
         samples = waveforms[:, stored] if is_lst else waveforms  # what LSTEventSource wants is not what others do
         debug = _debug_messages().DebugEvent(
-            module_status=array_of(sent.present.astype(np.uint8)), extdevices_presence=triggers.CDTS_PRESENT,
-            tib_data=array_of(np.zeros(triggers.TIB_BYTES, np.uint8)), cdts_data=array_of(_cdts(event)),
-            swat_data=array_of(np.zeros(SWAT_BYTES, np.uint8)), counters=array_of(counters.reshape(-1)),
+            module_status=array_of(sent.present.astype(np.uint8)),
+            extdevices_presence=triggers.CDTS_PRESENT,
+            tib_data=array_of(np.zeros(triggers.TIB_BYTES, np.uint8)),
+            cdts_data=array_of(_cdts(event)),
+            swat_data=array_of(np.zeros(SWAT_BYTES, np.uint8)),
+            counters=array_of(counters.reshape(-1)),
             chips_flags=array_of(np.zeros(camera.n_modules * CHIPS_PER_MODULE, np.uint16)),
             charges_gain1=array_of(np.zeros(n_pixels, np.uint16)),
             charges_gain2=array_of(np.zeros(n_pixels, np.uint16)),
             tdp_action=self._actions(event),
-        )  # fmt: skip
+        )
         return _messages().Event(
-            event_id=event.event_number, tel_id=self.telescope, local_run_id=self.run,
-            event_type=triggers.event_type(event.trigger_tag), event_time_s=event.timestamp_ns // 10**9,
+            event_id=event.event_number,
+            tel_id=self.telescope,
+            local_run_id=self.run,
+            event_type=triggers.event_type(event.trigger_tag),
+            event_time_s=event.timestamp_ns // 10**9,
             event_time_qns=event.timestamp_ns % 10**9 * 4,
-            num_channels=n_gains, num_samples=n_samples, num_pixels=n_pixels, num_modules=camera.n_modules,
-            waveform=array_of(samples.reshape(-1)), pixel_status=array_of(sent.status),
+            num_channels=n_gains,
+            num_samples=n_samples,
+            num_pixels=n_pixels,
+            num_modules=camera.n_modules,
+            waveform=array_of(samples.reshape(-1)),
+            pixel_status=array_of(sent.status),
             first_cell_id=array_of(first_cells(event, camera.n_modules) if is_lst else np.zeros(n_pixels, np.uint16)),
-            module_hires_local_clock_counter=array_of(clocks), calibration_monitoring_id=0,
-            pedestal_intensity=array_of(np.zeros(n_pixels, np.float32)), debug=debug,
-        )  # fmt: skip
+            module_hires_local_clock_counter=array_of(clocks),
+            calibration_monitoring_id=0,
+            pedestal_intensity=array_of(np.zeros(n_pixels, np.float32)),
+            debug=debug,
+        )
 
     def _by_channel(self, event: CameraEvent) -> "ByChannel":
         waveforms, present = self.camera.by_channel(event)
@@ -354,10 +383,11 @@ class FileSequence:
             if path.exists():
                 raise InputError(f"{path} is there already: nothing is overwritten; name another folder or run")
         self._file = protozfits_of("OUT", "R1v1").FlatProtobufZOFits(
-            n_tiles=-(-self._limits.n_events // EVENTS_PER_TILE), rows_per_tile=EVENTS_PER_TILE,
+            n_tiles=-(-self._limits.n_events // EVENTS_PER_TILE),
+            rows_per_tile=EVENTS_PER_TILE,
             compression_block_size_kb=BLOCK_KB,
             default_compression="zstd1",
-        )  # fmt: skip
+        )
         self._period, self._begun = self._period_of(event), True
         self._file.open(str(self._part_path))
         self._file.request_explicit_compression("waveform", "diffman16")

@@ -21,10 +21,12 @@ CDTS_BYTES, CDTS_TYPE_AT = 36, 28
 OLD_CDTS_BYTES, OLD_CDTS_TYPE_AT = 31, 28  # until 2019
 DIGICAM_TAGS = {1: TriggerTag.MONO, 8: TriggerTag.PEDESTAL}  # of event_type; 8: at random times, for the night sky
 
+# fmt: off
 _TAG_OF_TYPE = {
     0: TriggerTag.CALIBRATION, 1: TriggerTag.SINGLE_PE, 2: TriggerTag.PEDESTAL, 3: TriggerTag.PEDESTAL,
     4: TriggerTag.PEDESTAL, 17: TriggerTag.STEREO, 24: TriggerTag.SOFTWARE, 32: TriggerTag.MONO,
-}  # fmt: skip
+}
+# fmt: on
 
 
 def event_type(tag: int) -> int:

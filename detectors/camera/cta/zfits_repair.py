@@ -187,8 +187,13 @@ def _close_table(file: BinaryIO, cards: dict[str, int], events: FitsTable, tiles
     """As its writer would have done. What lies behind the last whole tile goes."""
     index_bytes, width = tiles.heap_at - events.data_at, events.number("NAXIS1")
     n_used = len(tiles.index) * width
-    values = {"NAXIS2": len(tiles.index), "ZNAXIS2": tiles.n_rows, "THEAP": n_used, "ZHEAPPTR": index_bytes,
-              "PCOUNT": tiles.end_at - events.data_at - n_used}  # fmt: skip
+    values = {
+        "NAXIS2": len(tiles.index),
+        "ZNAXIS2": tiles.n_rows,
+        "THEAP": n_used,
+        "ZHEAPPTR": index_bytes,
+        "PCOUNT": tiles.end_at - events.data_at - n_used,
+    }
     for key, value in values.items():
         file.seek(cards[key] + 10)
         file.write(f"{value:>20d}".encode())

@@ -48,14 +48,19 @@ def efficiency(by_truth: KeptByTruth) -> Figure | None:
     shares = [share_by_event(kept[bins == one], pool[bins == one]) for one in np.unique(bins)]
     figure = Figure()
     figure.add_scatter(
-        x=[float(n_pe[bins == one].mean()) for one in np.unique(bins)], y=[100 * one.value for one in shares],
-        mode="lines+markers", line={"color": plot.BLUE, "width": 2}, marker={"size": 8},
+        x=[float(n_pe[bins == one].mean()) for one in np.unique(bins)],
+        y=[100 * one.value for one in shares],
+        mode="lines+markers",
+        line={"color": plot.BLUE, "width": 2},
+        marker={"size": 8},
         error_y={
-            "type": "data", "symmetric": False, "width": 4,
+            "type": "data",
+            "symmetric": False,
+            "width": 4,
             "array": [100 * (one.high - one.value) for one in shares],
             "arrayminus": [100 * (one.value - one.low) for one in shares],
         },
-    )  # fmt: skip
+    )
     plot.styled(figure, x="true photo-electrons of the shower", y="kept, %")
     figure.update_xaxes(type="log", dtick=1, exponentformat="power")
     figure.update_yaxes(range=[0, 104], dtick=20)
@@ -80,13 +85,19 @@ def image(event: CameraImage, positions: NDArray[np.float32]) -> Figure:
     x_mm, y_mm = positions[:, 0], positions[:, 1]
     figure = Figure()
     figure.add_scatter(
-        x=x_mm.round(1).tolist(), y=y_mm.round(1).tolist(), mode="markers",
-        text=[f"pixel {pixel}: {charge:,.0f}" for pixel, charge in enumerate(event.charge)], hoverinfo="text",
+        x=x_mm.round(1).tolist(),
+        y=y_mm.round(1).tolist(),
+        mode="markers",
+        text=[f"pixel {pixel}: {charge:,.0f}" for pixel, charge in enumerate(event.charge)],
+        hoverinfo="text",
         marker={
-            "symbol": "hexagon", "size": _marker_size(positions), "color": event.charge.round(1).tolist(),
-            "colorscale": plot.VIRIDIS, "colorbar": {"thickness": 10, "title": {"text": "counts"}},
+            "symbol": "hexagon",
+            "size": _marker_size(positions),
+            "color": event.charge.round(1).tolist(),
+            "colorscale": plot.VIRIDIS,
+            "colorbar": {"thickness": 10, "title": {"text": "counts"}},
         },
-    )  # fmt: skip
+    )
     plot.styled(figure, x="x, mm", y="y, mm", height=380)
     figure.update_yaxes(scaleanchor="x", scaleratio=1, showgrid=False, constrain="domain")
     figure.update_xaxes(constrain="domain", showgrid=False)

@@ -9,10 +9,14 @@ from numpy.typing import NDArray
 KIND = "camera"
 KEPT_BY = ("nothing", "no_filter", "signal", "fraction", "prescale", "incomplete", "calibration")
 # The head of CameraImage in chain/selection.hpp; then float32, the charges
-HEAD = np.dtype({
-    "names": ["event_number", "n_pixels", "kept_by", "multiplicity", "n_pixels_above", "charge_sum"],
-    "formats": ["<u4", "<u4", "u1", "u1", "<u2", "<f4"], "offsets": [0, 4, 8, 9, 10, 12], "itemsize": 16,
-})  # fmt: skip
+HEAD = np.dtype(
+    {
+        "names": ["event_number", "n_pixels", "kept_by", "multiplicity", "n_pixels_above", "charge_sum"],
+        "formats": ["<u4", "<u4", "u1", "u1", "<u2", "<f4"],
+        "offsets": [0, 4, 8, 9, 10, 12],
+        "itemsize": 16,
+    }
+)
 
 
 @dataclass(frozen=True)
@@ -34,6 +38,10 @@ def decode(payload: bytes) -> LastEvent:
     if len(payload) != n_bytes or head["kept_by"] >= len(KEPT_BY):
         raise ValueError(f"a camera event of {head['n_pixels']} pixels has {n_bytes} bytes, not {len(payload)}")
     return LastEvent(
-        int(head["event_number"]), KEPT_BY[head["kept_by"]], int(head["multiplicity"]), int(head["n_pixels_above"]),
-        float(head["charge_sum"]), np.frombuffer(payload, "<f4", offset=HEAD.itemsize),
-    )  # fmt: skip
+        int(head["event_number"]),
+        KEPT_BY[head["kept_by"]],
+        int(head["multiplicity"]),
+        int(head["n_pixels_above"]),
+        float(head["charge_sum"]),
+        np.frombuffer(payload, "<f4", offset=HEAD.itemsize),
+    )

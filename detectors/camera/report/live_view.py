@@ -20,9 +20,11 @@ from . import last_event
 
 BOARD_STATES = (LIVE, SILENT, ENDED)  # build.board<b>.state
 NOT_USED = ("duplicate", "late", "ahead", "other_run", "dropped", "lost", "strangers")
+# fmt: off
 KEPT_BY = {"by signal": "kept_by_signal", "by fraction": "kept_by_fraction", "by prescale": "kept_by_prescale",
            "incomplete": "kept_incomplete", "calibration": "kept_calibration", "without a filter": "kept_unfiltered",
-           "no signal": "rejected_no_signal", "rejected, incomplete": "rejected_incomplete"}  # fmt: skip
+           "no signal": "rejected_no_signal", "rejected, incomplete": "rejected_incomplete"}
+# fmt: on
 
 
 class CameraLive:
@@ -48,19 +50,59 @@ class CameraLive:
         built, bytes_out = count_of(node, "join", "events_out"), count_of(node, "compress", "events_encoded")
         fragments = total(node, "build.group", "fragments_in")
         return [
-            Stage("receive", "datagrams → fragments", total(node, "receive.port", "datagrams"), "datagrams",
-                  fragments, "fragments", _lost(node, "receive.port")),
-            Stage("build", "fragments → groups of boards", fragments, "fragments",
-                  total(node, "build.group", "events_out"), "parts", _lost(node, "build.group")),
-            Stage("join", "groups → events", count_of(node, "join", "parts_in"), "parts", built, "events",
-                  _behind(node, "join")),
+            Stage(
+                "receive",
+                "datagrams → fragments",
+                total(node, "receive.port", "datagrams"),
+                "datagrams",
+                fragments,
+                "fragments",
+                _lost(node, "receive.port"),
+            ),
+            Stage(
+                "build",
+                "fragments → groups of boards",
+                fragments,
+                "fragments",
+                total(node, "build.group", "events_out"),
+                "parts",
+                _lost(node, "build.group"),
+            ),
+            Stage(
+                "join",
+                "groups → events",
+                count_of(node, "join", "parts_in"),
+                "parts",
+                built,
+                "events",
+                _behind(node, "join"),
+            ),
             Stage("filter", "pixels → decision", count_of(node, "filter", "events_in"), "events", _kept(node), "kept"),
-            Stage("compress", "events → compressed", count_of(node, "compress", "events"), "events", bytes_out,
-                  "events", _behind(node, "compress")),
-            *([Stage("store", "events → file", count_of(node, "camera_store", "events_seen"), "events",
-                     count_of(node, "camera_store", "events_stored"), "stored", _behind(node, "camera_store"))]
-              if "camera_store" in node else []),
-        ]  # fmt: skip
+            Stage(
+                "compress",
+                "events → compressed",
+                count_of(node, "compress", "events"),
+                "events",
+                bytes_out,
+                "events",
+                _behind(node, "compress"),
+            ),
+            *(
+                [
+                    Stage(
+                        "store",
+                        "events → file",
+                        count_of(node, "camera_store", "events_seen"),
+                        "events",
+                        count_of(node, "camera_store", "events_stored"),
+                        "stored",
+                        _behind(node, "camera_store"),
+                    )
+                ]
+                if "camera_store" in node
+                else []
+            ),
+        ]
 
     def flaws(self, node: Counters, source: Counters | None) -> Sequence[Flaw]:
         return flaws_by_now(node, source, self._config)
@@ -89,10 +131,14 @@ class CameraLive:
         if len(seen.charge) != len(self._positions):
             return None
         return {
-            "kind": "image", "about": f"event {seen.event_number}, kept by {seen.kept_by}", "kept": True,
-            "x": _rounded(self._positions[:, 0]), "y": _rounded(self._positions[:, 1]), "value": _rounded(seen.charge),
+            "kind": "image",
+            "about": f"event {seen.event_number}, kept by {seen.kept_by}",
+            "kept": True,
+            "x": _rounded(self._positions[:, 0]),
+            "y": _rounded(self._positions[:, 1]),
+            "value": _rounded(seen.charge),
             "size": _pitch_mm(self._positions),
-        }  # fmt: skip
+        }
 
 
 def _kept(node: Counters) -> int:

@@ -70,17 +70,20 @@ class CameraPresentation:
     def sections(self) -> Iterator[str]:
         record = self._record
         yield latency_section(
-            record, LEGS, "From an event's first fragment until the builder passes it on, and until it is sent or "
+            record,
+            LEGS,
+            "From an event's first fragment until the builder passes it on, and until it is sent or "
             "rejected, for every event. Both axes are logarithmic.",
-        )  # fmt: skip
+        )
         yield over_time(record, LEGS[record.whole_way])
         missing = np.array([block.get("missing", 0) for _, block in numbered(record.node, "build.board")], np.int64)
         yield section(
-            "Completeness", f"{in_percent(self.results()['complete'])} of the events have a fragment of every board. "
+            "Completeness",
+            f"{in_percent(self.results()['complete'])} of the events have a fragment of every board. "
             "For each board, the share of events that went out without it.",
             figure(camera_figures.completeness(missing, record.n_events), _missing_words(missing, record.n_events))
             or words("No board was missing from any event." if record.n_events else ""),
-        )  # fmt: skip
+        )
         yield self._filter_section()
         yield self._image_section()
 
@@ -106,8 +109,10 @@ class CameraPresentation:
         if positions is None or not images:
             return ""
         pictures = [camera_figures.image(one, positions[: len(one.charge)]) for one in images]
-        told = [f"Event {one.event_number:,}, {'kept' if one.kept else 'rejected'}, {one.charge_sum:,.0f} counts"
-                for one in images]  # fmt: skip
+        told = [
+            f"Event {one.event_number:,}, {'kept' if one.kept else 'rejected'}, {one.charge_sum:,.0f} counts"
+            for one in images
+        ]
         cells = "".join(f"<div>{figure(*one)}</div>" for one in zip(pictures, told, strict=True))
         about = "Charge of each pixel at its place: the brightest events that were kept, and some that were rejected."
         return section("Events", about, f'<div class="three">{cells}</div>')

@@ -60,10 +60,16 @@ class Made:
         headers["counters"][:, 14:22] = self.clock.astype("<u8").view(np.uint8).reshape(-1, 8)
         bodies = np.concatenate([self.samples.reshape(n_boards, -1), self.cells], axis=1).astype("<u2")
         return CameraEvent(
-            run_id=7, event_number=self.number, timestamp_ns=START_NS + 1_000_003 * self.number, first_ns=0,
-            closed_ns=0, n_boards=n_boards, boards=np.arange(n_boards, dtype=np.uint16), headers=headers,
+            run_id=7,
+            event_number=self.number,
+            timestamp_ns=START_NS + 1_000_003 * self.number,
+            first_ns=0,
+            closed_ns=0,
+            n_boards=n_boards,
+            boards=np.arange(n_boards, dtype=np.uint16),
+            headers=headers,
             payloads=bodies.reshape(-1).view(np.uint8),
-        )  # fmt: skip
+        )
 
 
 def made_up(n: int, n_boards: int = M, seed: int = 3) -> Iterator[Made]:
@@ -180,8 +186,15 @@ def test_ctapipe_finds_the_same_in_the_same_events(tmp_path: Path) -> None:
     with r1v1.Writer(tmp_path / "r1", r1v1.Messages(cameras.camera("LSTCam"), 7)) as writer:
         for made in events:
             writer.write(made.event())
-    settings = Config({"LSTEventSource": {"pointing_information": False, "use_flatfield_heuristic": False,
-                                          "LSTR0Corrections": {"drs4_pedestal_path": str(path)}}})  # fmt: skip
+    settings = Config(
+        {
+            "LSTEventSource": {
+                "pointing_information": False,
+                "use_flatfield_heuristic": False,
+                "LSTR0Corrections": {"drs4_pedestal_path": str(path)},
+            }
+        }
+    )
     ours, n_events = lst(path), 0
     for theirs, made in zip(plugin.LSTEventSource(input_url=writer.files[0], config=settings), events, strict=True):
         changed = made.samples.copy()
@@ -378,13 +391,31 @@ def test_without_pedestals_nothing_is_measured(tmp_path: Path) -> None:
 # --- Through a run ------------------------------------------------------------------------------------------------
 def run(folder: Path, settings: Sequence[str] = ()) -> Path:
     given = [
-        "run.n_events=40", "run.display=off", "camera.model=LSTCam", "camera.samples=40", "receive.ports=[0]",
-        "camera_source.ports=[0]", "camera_source.rate_hz=40", "camera_source.counters=dragon_drs4",
-        "camera_source.pedestal_share=0.5", "camera_source.signal_share=1", "camera_filter.fraction=1",
-        "camera_send.file=events.h5", f"camera_build.timeout_ms={PATIENCE_MS}", *settings,
-    ]  # fmt: skip
-    command = [sys.executable, "-m", "anello", "run", str(ROOT / "detectors/camera/cta-camera.toml"), "--report-dir",
-               str(folder), *(part for one in given for part in ("--set", one))]  # fmt: skip
+        "run.n_events=40",
+        "run.display=off",
+        "camera.model=LSTCam",
+        "camera.samples=40",
+        "receive.ports=[0]",
+        "camera_source.ports=[0]",
+        "camera_source.rate_hz=40",
+        "camera_source.counters=dragon_drs4",
+        "camera_source.pedestal_share=0.5",
+        "camera_source.signal_share=1",
+        "camera_filter.fraction=1",
+        "camera_send.file=events.h5",
+        f"camera_build.timeout_ms={PATIENCE_MS}",
+        *settings,
+    ]
+    command = [
+        sys.executable,
+        "-m",
+        "anello",
+        "run",
+        str(ROOT / "detectors/camera/cta-camera.toml"),
+        "--report-dir",
+        str(folder),
+        *(part for one in given for part in ("--set", one)),
+    ]
     done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, timeout=120, check=False)
     assert done.returncode == 0, done.stdout + done.stderr
     return folder / "events.h5"

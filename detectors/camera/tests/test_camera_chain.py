@@ -48,9 +48,19 @@ def engine(monkeypatch: pytest.MonkeyPatch) -> PretendedEngine:
 
 
 def config(*settings: str) -> Any:
-    return load(None, ["chain=camera", f"camera.boards={synthetic.N_BOARDS}", f"run.n_events={synthetic.N_EVENTS}",
-                       "camera_build.groups=2", "receive.ports=[0, 0]", "camera_source.ports=[0, 0]",
-                       "run.refresh_ms=50", *settings])  # fmt: skip
+    return load(
+        None,
+        [
+            "chain=camera",
+            f"camera.boards={synthetic.N_BOARDS}",
+            f"run.n_events={synthetic.N_EVENTS}",
+            "camera_build.groups=2",
+            "receive.ports=[0, 0]",
+            "camera_source.ports=[0, 0]",
+            "run.refresh_ms=50",
+            *settings,
+        ],
+    )
 
 
 def test_a_node_is_watched_to_its_end(engine: PretendedEngine, tmp_path: Path) -> None:
@@ -75,8 +85,10 @@ def test_front_ends_are_told_ports_and_length() -> None:
 
 def test_front_ends_get_their_keys_without_prefix_and_the_shape(engine: PretendedEngine) -> None:
     chain_of(config("camera_source.ports=[4001, 4002]", "camera_source.faults.loss=0.1")).make_source(None)
+    # fmt: off
     wanted = {"ports": [4001, 4002], "rate_hz": 300.0, "faults.loss": 0.1, "seed": 1, "run.n_events": 300,
-              "camera.boards": 5, "camera.payload_bytes": 0}  # fmt: skip
+              "camera.boards": 5, "camera.payload_bytes": 0}
+    # fmt: on
     assert wanted.items() <= engine.given.items()
     assert engine.given["counter_page"].startswith("/anello.source.")
 

@@ -100,13 +100,15 @@ def test_cameras_number_their_pixels_differently() -> None:
     assert nectarcam.pixel_id.reshape(-1).tolist() == list(range(1855))
 
 
+# fmt: off
 DIGICAM_PIXELS = {  # of camera_config.cfg of digicampipe: (module, pixel in it), both from 1: pixel, x and y in mm
     (1, 1): (662, 60.75, 7.01), (1, 9): (624, 0, -14.03), (5, 1): (593, 133.65, -35.07), (17, 1): (812, 206.55, 91.19),
     (31, 1): (455, 279.45, -119.25), (76, 12): (0, 12.15, -498.05), (82, 4): (353, 413.1, -182.39),
     (86, 1): (1037, 425.25, 217.46), (2, 1): (730, -36.45, 49.1), (8, 1): (874, -36.45, 133.28),
     (9, 1): (799, -109.35, 91.19), (18, 12): (884, 206.55, 133.28), (22, 1): (868, -182.25, 133.28),
     (107, 7): (37, -121.5, -392.83), (108, 1): (1, -24.3, -477.01), (108, 12): (39, -72.9, -392.83),
-}  # fmt: skip
+}
+# fmt: on
 
 
 def test_digicam_is_three_sectors_of_modules_of_twelve() -> None:
@@ -138,10 +140,17 @@ def test_an_unknown_camera_is_refused() -> None:
 
 # --- Kinds of events ----------------------------------------------------------------------------------------------
 TYPES = {  # of ctapipe's EventType, by trigger tag
-    0: 32, TriggerTag.MONO: 32, TriggerTag.STEREO: 32, TriggerTag.MONO | TriggerTag.STEREO: 32,
-    TriggerTag.CALIBRATION: 0, TriggerTag.CALIBRATION | TriggerTag.MONO: 0, TriggerTag.PEDESTAL: 2,
-    TriggerTag.PEDESTAL | TriggerTag.MONO: 32, TriggerTag.SINGLE_PE: 1, TriggerTag.SOFTWARE: 32,
-}  # fmt: skip
+    0: 32,
+    TriggerTag.MONO: 32,
+    TriggerTag.STEREO: 32,
+    TriggerTag.MONO | TriggerTag.STEREO: 32,
+    TriggerTag.CALIBRATION: 0,
+    TriggerTag.CALIBRATION | TriggerTag.MONO: 0,
+    TriggerTag.PEDESTAL: 2,
+    TriggerTag.PEDESTAL | TriggerTag.MONO: 32,
+    TriggerTag.SINGLE_PE: 1,
+    TriggerTag.SOFTWARE: 32,
+}
 
 
 @pytest.mark.parametrize(("tag", "kind"), TYPES.items())
@@ -234,8 +243,10 @@ def test_nectarcam_opens_with_its_own_reader(tmp_path: Path) -> None:
 
     events = [event(number, 60, missing=[3] if number == 2 else []) for number in range(1, N_READ + 1)]
     (path,) = written(tmp_path, "NectarCam", events)
+    # fmt: off
     off = Config({"NectarCAMEventSource": {"NectarCAMR0Corrections": {
-        "calibration_path": None, "apply_flatfield": False, "select_gain": False}}})  # fmt: skip
+        "calibration_path": None, "apply_flatfield": False, "select_gain": False}}})
+    # fmt: on
     assert nectarcam.NectarCAMEventSource.is_compatible(str(path))
     check(iter(nectarcam.NectarCAMEventSource(input_url=str(path), config=off)), events, "NectarCam")
 
@@ -293,8 +304,16 @@ def run_command(folder: Path, settings: Sequence[str] = ()) -> list[str]:
         f"camera_build.timeout_ms={PATIENCE_MS}",
         *settings,
     ]
-    return [sys.executable, "-m", "anello", "run", str(ROOT / "detectors/camera/cta-camera.toml"), "--report-dir",
-            str(folder), *(part for one in given for part in ("--set", one))]  # fmt: skip
+    return [
+        sys.executable,
+        "-m",
+        "anello",
+        "run",
+        str(ROOT / "detectors/camera/cta-camera.toml"),
+        "--report-dir",
+        str(folder),
+        *(part for one in given for part in ("--set", one)),
+    ]
 
 
 @pytest.fixture(scope="module")
@@ -382,11 +401,26 @@ def through_a_node(file: Path, folder: Path) -> Path:
     capture = folder / "again.pcap"
     done = CliRunner().invoke(cli.app, ["convert", "--ports", "1", str(file), str(capture)])
     assert done.exit_code == 0, done.output
-    given = ["camera.model=LSTCam", "camera.samples=40", "receive.backend=pcap", f"receive.pcap_file={capture}",
-             "receive.ports=[6000]", "camera_filter.fraction=1", "camera_send.file=events.h5",
-             "run.display=off"]  # fmt: skip
-    command = [sys.executable, "-m", "anello", "node", str(ROOT / "detectors/camera/cta-camera.toml"), "--report-dir",
-               str(folder / "again"), *(part for one in given for part in ("--set", one))]  # fmt: skip
+    given = [
+        "camera.model=LSTCam",
+        "camera.samples=40",
+        "receive.backend=pcap",
+        f"receive.pcap_file={capture}",
+        "receive.ports=[6000]",
+        "camera_filter.fraction=1",
+        "camera_send.file=events.h5",
+        "run.display=off",
+    ]
+    command = [
+        sys.executable,
+        "-m",
+        "anello",
+        "node",
+        str(ROOT / "detectors/camera/cta-camera.toml"),
+        "--report-dir",
+        str(folder / "again"),
+        *(part for one in given for part in ("--set", one)),
+    ]
     node = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, timeout=120, check=False)
     assert node.returncode == 0, node.stdout + node.stderr
     return folder / "again/events.h5"
@@ -437,11 +471,26 @@ def test_ctapipe_processes_a_run_s_file(run: Path, tmp_path: Path) -> None:
     (told / "METADATA").write_text("Metadata-Version: 2.1\nName: anello\nVersion: 0\n")
     (told / "entry_points.txt").write_text("[ctapipe_io]\n" + entry_point())
     output = tmp_path / "dl1.h5"
-    command = [sys.executable, "-m", "ctapipe.tools.process", "--input", str(run), "--output", str(output),
-               "--DataWriter.write_dl1_images=True"]  # fmt: skip
+    command = [
+        sys.executable,
+        "-m",
+        "ctapipe.tools.process",
+        "--input",
+        str(run),
+        "--output",
+        str(output),
+        "--DataWriter.write_dl1_images=True",
+    ]
     path = os.pathsep.join([str(tmp_path), str(ROOT), os.environ.get("PYTHONPATH", "")])
-    done = subprocess.run(command, cwd=tmp_path, env=os.environ | {"PYTHONPATH": path}, capture_output=True, text=True,
-                          timeout=240, check=False)  # fmt: skip
+    done = subprocess.run(
+        command,
+        cwd=tmp_path,
+        env=os.environ | {"PYTHONPATH": path},
+        capture_output=True,
+        text=True,
+        timeout=240,
+        check=False,
+    )
     assert done.returncode == 0, done.stderr[-2000:]
     found = images(output)
     assert found.shape == (12, 1855)
@@ -639,12 +688,23 @@ def test_a_run_is_a_stream_of_the_array_s_messages(tmp_path: Path) -> None:
         receiver.linger, receiver.rcvtimeo = 0, 60_000
         port = receiver.bind_to_random_port("tcp://127.0.0.1")
         name = f"@anello-camera-{os.getpid()}"
-        command = [sys.executable, "-m", "anello", "r1-stream", f"stream://{name}", f"tcp://127.0.0.1:{port}",
-                   "--camera", "LSTCam", "--run", "7"]  # fmt: skip
+        command = [
+            sys.executable,
+            "-m",
+            "anello",
+            "r1-stream",
+            f"stream://{name}",
+            f"tcp://127.0.0.1:{port}",
+            "--camera",
+            "LSTCam",
+            "--run",
+            "7",
+        ]
         publishing = ["publish.to=stream", f"publish.address={name}", "publish.when_full=wait"]
         with subprocess.Popen(command, cwd=ROOT, stdout=subprocess.PIPE, text=True) as sender:
-            node = subprocess.Popen(run_command(tmp_path, publishing), cwd=ROOT, stdout=subprocess.PIPE,
-                                    stderr=subprocess.STDOUT, text=True)  # fmt: skip
+            node = subprocess.Popen(
+                run_command(tmp_path, publishing), cwd=ROOT, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True
+            )
             messages = [walked(receiver.recv()) for _ in range(2 + N_EVENTS + 1)]
             assert "12 events of LSTCam, 0 missed, 0 refused" in sender.communicate(timeout=60)[0]
         assert node.wait(timeout=60) == 0, node.communicate()[0]
@@ -691,8 +751,15 @@ def test_a_stream_goes_on_after_events_that_are_not_of_its_kind() -> None:
     mixed = calibrated(mixed, slice(4, None))
     mixed.headers["n_samples"][100] = 20  # as long as before, so another shape
     mixed.headers["flags"][:3] = 2 << 2
-    events = [without, calibrated(event(2, 40)), event(3, 40), mixed, calibrated(event(5, 40, n_gains=1)),
-              event(6, 40).of_boards(np.zeros(265, bool)), calibrated(event(7, 40))]  # fmt: skip
+    events = [
+        without,
+        calibrated(event(2, 40)),
+        event(3, 40),
+        mixed,
+        calibrated(event(5, 40, n_gains=1)),
+        event(6, 40).of_boards(np.zeros(265, bool)),
+        calibrated(event(7, 40)),
+    ]
     with zmq.Context() as context:
         sender, got = received(context, events)
     assert [kind for kind, *_ in got] == [20, 21, 22, 22, 22, 2**64 - 1]
@@ -772,8 +839,10 @@ def test_a_field_that_a_file_need_not_have_is_not_taken_for_no_data(
 def test_r1v1_files_become_fragments_again(name: str, tmp_path: Path) -> None:
     """What was written is read with all samples, times and counters, missing modules missing."""
     pytest.importorskip("protozfits")
-    sent = [event(number, SAMPLES[name], missing=[3, 100] if number == 2 else [], tag=tag)
-            for number, tag in ((1, 1), (2, 32), (3, 4))]  # fmt: skip
+    sent = [
+        event(number, SAMPLES[name], missing=[3, 100] if number == 2 else [], tag=tag)
+        for number, tag in ((1, 1), (2, 32), (3, 4))
+    ]
     (path,) = written(tmp_path, name, sent)
     found = zfits.read(path)
     assert (found.run_id, found.n_boards, found.counters_kind) == (7, 265, {"LSTCam": 1, "NectarCam": 3}[name])
@@ -817,29 +886,47 @@ def lst_file(path: Path, numbers: Sequence[int], *, run: int = 4343) -> Path:
         out.move_to_new_table("DataStream")
         out.write_message(R1v1_pb2.TelescopeDataStream(sb_id=run, obs_id=run, waveform_offset=400, waveform_scale=1))
         out.move_to_new_table("CameraConfiguration")
-        out.write_message(R1v1_pb2.CameraConfiguration(
-            tel_id=1, local_run_id=run, num_modules=265, num_pixels=1855, num_channels=2, data_model_version="1.0",
-            num_samples_nominal=40, pixel_id_map=any_array(np.arange(1855, dtype=np.uint16)),
-            module_id_map=any_array(np.arange(265, dtype=np.uint16)),
-        ))  # fmt: skip
+        out.write_message(
+            R1v1_pb2.CameraConfiguration(
+                tel_id=1,
+                local_run_id=run,
+                num_modules=265,
+                num_pixels=1855,
+                num_channels=2,
+                data_model_version="1.0",
+                num_samples_nominal=40,
+                pixel_id_map=any_array(np.arange(1855, dtype=np.uint16)),
+                module_id_map=any_array(np.arange(265, dtype=np.uint16)),
+            )
+        )
         out.move_to_new_table("Events")
         for number in numbers:
             is_flat_field = number % 5 == 0
             samples, low = both_gains(number), low_gains(number)
             one_gain = np.where(low[:, np.newaxis], samples[1], samples[0])
             status = np.full(1855, 0b1101) if is_flat_field else np.where(low, 0b1001, 0b0101)
-            out.write_message(R1v1_pb2.Event(
-                event_id=number, tel_id=1, local_run_id=run, event_type=0 if is_flat_field else 32,
-                event_time_s=START_NS // 10**9, event_time_qns=number * 400_000, num_samples=40, num_pixels=1855,
-                num_channels=2 if is_flat_field else 1, pixel_status=any_array(status.astype(np.uint8)),
-                waveform=any_array((samples if is_flat_field else one_gain).reshape(-1)),
-                first_cell_id=any_array(np.random.default_rng(number).integers(0, 4096, 2120).astype(np.uint16)),
-                module_hires_local_clock_counter=any_array(np.zeros(265, np.uint64)),
-                debug=R1v1_debug_pb2.DebugEvent(
-                    module_status=any_array(np.ones(265, np.uint8)), extdevices_presence=0,
-                    counters=any_array(np.zeros(265 * 22, np.uint8)),
-                ),
-            ))  # fmt: skip
+            out.write_message(
+                R1v1_pb2.Event(
+                    event_id=number,
+                    tel_id=1,
+                    local_run_id=run,
+                    event_type=0 if is_flat_field else 32,
+                    event_time_s=START_NS // 10**9,
+                    event_time_qns=number * 400_000,
+                    num_samples=40,
+                    num_pixels=1855,
+                    num_channels=2 if is_flat_field else 1,
+                    pixel_status=any_array(status.astype(np.uint8)),
+                    waveform=any_array((samples if is_flat_field else one_gain).reshape(-1)),
+                    first_cell_id=any_array(np.random.default_rng(number).integers(0, 4096, 2120).astype(np.uint16)),
+                    module_hires_local_clock_counter=any_array(np.zeros(265, np.uint64)),
+                    debug=R1v1_debug_pb2.DebugEvent(
+                        module_status=any_array(np.ones(265, np.uint8)),
+                        extdevices_presence=0,
+                        counters=any_array(np.zeros(265 * 22, np.uint8)),
+                    ),
+                )
+            )
     return path
 
 
@@ -909,8 +996,16 @@ def test_what_was_written_by_other_code_is_read(name: str, detector_data: Detect
     if name == DIGICAM and "by_pixel" in truth:
         *_, pixel_id = cameras.pixels("DigiCam")
         truth = truth | {"waveform": np.array(truth["by_pixel"])[:, pixel_id][:, :, np.newaxis]}
-    for field in ("run_id", "boards", "event_number", "timestamp_ns", "present", "trigger_tag", "counters_kind",
-                  "waveform"):  # fmt: skip
+    for field in (
+        "run_id",
+        "boards",
+        "event_number",
+        "timestamp_ns",
+        "present",
+        "trigger_tag",
+        "counters_kind",
+        "waveform",
+    ):
         if field in truth:
             assert np.array_equal(getattr(events, field), truth[field]), field
     if "counters" in truth:

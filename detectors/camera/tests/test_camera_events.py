@@ -121,10 +121,16 @@ def test_a_published_event_has_the_payloads_that_boards_sent() -> None:
 
     event = event_with_cells()
     arrays = {
-        "event_number": np.uint32(42), "timestamp_ns": np.uint64(123), "first_ns": np.int64(5),
-        "closed_ns": np.int64(6), "n_boards": np.uint32(4), "board": event.boards, "waveforms": event.waveforms,
-        "board_header": event.headers.view(np.uint8).reshape(4, 64), "first_cells": event.first_cells,
-    }  # fmt: skip
+        "event_number": np.uint32(42),
+        "timestamp_ns": np.uint64(123),
+        "first_ns": np.int64(5),
+        "closed_ns": np.int64(6),
+        "n_boards": np.uint32(4),
+        "board": event.boards,
+        "waveforms": event.waveforms,
+        "board_header": event.headers.view(np.uint8).reshape(4, 64),
+        "first_cells": event.first_cells,
+    }
     again = array_stream.event_of(Record("camera_event", 0, 7, 0, arrays))
     assert np.array_equal(again.payloads, event.payloads)
     assert again.trigger_tag == event.trigger_tag
@@ -137,10 +143,15 @@ def published(event: CameraEvent, waveforms: NDArray[Any]) -> CameraEvent:
     from anello.subscribe import Record
 
     arrays = {
-        "event_number": np.uint32(42), "timestamp_ns": np.uint64(123), "first_ns": np.int64(5),
-        "closed_ns": np.int64(6), "n_boards": np.uint32(4), "board": event.boards, "waveforms": waveforms,
+        "event_number": np.uint32(42),
+        "timestamp_ns": np.uint64(123),
+        "first_ns": np.int64(5),
+        "closed_ns": np.int64(6),
+        "n_boards": np.uint32(4),
+        "board": event.boards,
+        "waveforms": waveforms,
         "board_header": event.headers.view(np.uint8).reshape(4, 64),
-    }  # fmt: skip
+    }
     return array_stream.event_of(Record("camera_event", 0, 7, 0, arrays))
 
 
@@ -211,14 +222,18 @@ def test_an_absurd_length_is_refused() -> None:
             next(iter(receiver))
 
 
-STREAM = b"".join(len(one).to_bytes(4, "little") + one for one in
-                  (record_of(np.arange(2 * 4 * 30, dtype=np.uint16).reshape(2, 1, 4, 30) + n, [1, 3], 5)
-                   for n in range(3)))  # fmt: skip
+STREAM = b"".join(
+    len(one).to_bytes(4, "little") + one
+    for one in (record_of(np.arange(2 * 4 * 30, dtype=np.uint16).reshape(2, 1, 4, 30) + n, [1, 3], 5) for n in range(3))
+)
 
 
 @settings(deadline=None)
-@given(st.lists(st.tuples(st.integers(0, len(STREAM) - 1), st.integers(0, 255)), max_size=3),
-       st.integers(0, len(STREAM)), st.lists(st.integers(16, 700), min_size=1, max_size=8))  # fmt: skip
+@given(
+    st.lists(st.tuples(st.integers(0, len(STREAM) - 1), st.integers(0, 255)), max_size=3),
+    st.integers(0, len(STREAM)),
+    st.lists(st.integers(16, 700), min_size=1, max_size=8),
+)
 def test_any_stream_of_records_is_read_or_refused(
     changes: list[tuple[int, int]], n_bytes: int, cuts: list[int]
 ) -> None:

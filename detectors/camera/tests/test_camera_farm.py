@@ -36,9 +36,13 @@ def waveforms_of(file: Path) -> dict[int, bytes]:
 
 def farm_settings() -> list[str]:
     of_camera = [
-        f"camera.boards={N_BOARDS}", f"run.n_events={N_EVENTS}", "camera_source.rate_hz=400",
-        "camera_source.pool_events=16", f"camera_build.timeout_ms={PATIENCE_MS}", "camera_filter.enabled=false",
-    ]  # fmt: skip
+        f"camera.boards={N_BOARDS}",
+        f"run.n_events={N_EVENTS}",
+        "camera_source.rate_hz=400",
+        "camera_source.pool_events=16",
+        f"camera_build.timeout_ms={PATIENCE_MS}",
+        "camera_filter.enabled=false",
+    ]
     settings = [f"input.settings={json.dumps(of_camera)}", "run.display=off", "run.duration_s=1", *FARM_PATIENCE]
     return [part for setting in settings for part in ("--set", setting)]
 
@@ -48,9 +52,15 @@ def test_two_nodes_build_what_one_node_builds(tmp_path: Path) -> None:
     pytest.importorskip("anello._engine")
     for n_nodes in (1, 2):
         anello(
-            "exchange", str(FARM), "--local", str(n_nodes), "--no-reference", *farm_settings(),
-            "--report-dir", str(tmp_path / str(n_nodes)),
-        )  # fmt: skip
+            "exchange",
+            str(FARM),
+            "--local",
+            str(n_nodes),
+            "--no-reference",
+            *farm_settings(),
+            "--report-dir",
+            str(tmp_path / str(n_nodes)),
+        )
     one = waveforms_of(tmp_path / "1" / "events-node0.h5")
     two = [waveforms_of(tmp_path / "2" / f"events-node{node}.h5") for node in (0, 1)]
     assert sorted(one) == list(range(N_EVENTS))

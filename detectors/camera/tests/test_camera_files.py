@@ -38,11 +38,15 @@ def small_camera() -> camera_files.CameraEvents:
     """Three events of two boards; the second board lacks the second event."""
     waveform = np.arange(3 * 2 * 2 * 7 * 4, dtype=np.uint16).reshape(3, 2, 2, 7, 4)
     return camera_files.CameraEvents(
-        run_id=5, boards=np.arange(2, dtype=np.uint16), event_number=np.array([2**32 - 2, 2**32 - 1, 0], np.uint32),
-        timestamp_ns=np.array([10**18, 10**18 + 10**9, 10**18 + 2 * 10**9], np.uint64), waveform=waveform,
+        run_id=5,
+        boards=np.arange(2, dtype=np.uint16),
+        event_number=np.array([2**32 - 2, 2**32 - 1, 0], np.uint32),
+        timestamp_ns=np.array([10**18, 10**18 + 10**9, 10**18 + 2 * 10**9], np.uint64),
+        waveform=waveform,
         present=np.array([[True, True], [True, False], [True, True]]),
-        counters=np.arange(3 * 2 * 24, dtype=np.uint8).reshape(3, 2, 24), counters_kind=2,
-    )  # fmt: skip
+        counters=np.arange(3 * 2 * 24, dtype=np.uint8).reshape(3, 2, 24),
+        counters_kind=2,
+    )
 
 
 def test_first_cells_and_tags_are_in_the_fragments() -> None:

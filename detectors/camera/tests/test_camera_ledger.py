@@ -59,15 +59,20 @@ def test_run_without_loss_balances(node: CounterDict, source: CounterDict) -> No
 
 
 # Of each group, and of the one group that a small camera has. A row that is left out would hide behind others.
+# fmt: off
 OF_A_GROUP = [
     "given to the builder", "of strangers", "right", "of known boards", "handed on", "events x {} boards", "missing",
-]  # fmt: skip
+]
+# fmt: on
 
 
 def test_each_group_has_its_rows(node: CounterDict) -> None:
     rows = [row.name for row in ledger_of(node).rows if row.name.startswith("group")]
-    assert rows == [f"group {group}: {name.format(len(boards))}" for group, boards in enumerate(synthetic.GROUPS)
-                    for name in OF_A_GROUP]  # fmt: skip
+    assert rows == [
+        f"group {group}: {name.format(len(boards))}"
+        for group, boards in enumerate(synthetic.GROUPS)
+        for name in OF_A_GROUP
+    ]
     alone = build_camera_ledger(node, groups=synthetic.GROUPS[:1])
     names = [row.name for row in alone.rows]
     at = names.index(OF_A_GROUP[0])
@@ -80,38 +85,128 @@ def test_node_alone_balances_by_the_markers(node: CounterDict) -> None:
 
 # Counters that are in the ledger: each must be found when it is off by one, in either direction.
 BALANCED = [
-    *(("build.board1", name) for name in (
-        "placed", "duplicate", "late", "ahead", "other_run", "dropped", "missing", "lost", "announced", "strangers",
-        "disowned")),
-    *((f"build.group{group}", name) for group in (0, 1) for name in (
-        "datagrams", "fragments_in", "markers", "fragments_placed", "fragments_duplicate", "fragments_late",
-        "fragments_ahead", "fragments_other_run", "fragments_wrong_board", "fragments_wrong_size", "fragments_dropped",
-        "fragments_missing", "events_out", "events_complete", "events_timeout", "events_pushed_out",
-        "events_run_ended", "strangers")),
+    *(
+        ("build.board1", name)
+        for name in (
+            "placed",
+            "duplicate",
+            "late",
+            "ahead",
+            "other_run",
+            "dropped",
+            "missing",
+            "lost",
+            "announced",
+            "strangers",
+            "disowned",
+        )
+    ),
+    *(
+        (f"build.group{group}", name)
+        for group in (0, 1)
+        for name in (
+            "datagrams",
+            "fragments_in",
+            "markers",
+            "fragments_placed",
+            "fragments_duplicate",
+            "fragments_late",
+            "fragments_ahead",
+            "fragments_other_run",
+            "fragments_wrong_board",
+            "fragments_wrong_size",
+            "fragments_dropped",
+            "fragments_missing",
+            "events_out",
+            "events_complete",
+            "events_timeout",
+            "events_pushed_out",
+            "events_run_ended",
+            "strangers",
+        )
+    ),
     ("receive.group0.verdict", "wrong_length"),
     *(("receive.port1", name) for name in ("datagrams", "blocks_dropped")),
-    *(("join", name) for name in (
-        "parts_in", "parts_joined", "parts_late", "fragments", "fragments_late", "events_out", "events_complete",
-        "events_incomplete")),
-    *(("filter", name) for name in (
-        "events_in", "events_kept", "events_rejected", "kept_unfiltered", "kept_by_signal", "kept_by_fraction",
-        "kept_by_prescale", "kept_incomplete", "kept_calibration", "rejected_no_signal", "rejected_incomplete")),
+    *(
+        ("join", name)
+        for name in (
+            "parts_in",
+            "parts_joined",
+            "parts_late",
+            "fragments",
+            "fragments_late",
+            "events_out",
+            "events_complete",
+            "events_incomplete",
+        )
+    ),
+    *(
+        ("filter", name)
+        for name in (
+            "events_in",
+            "events_kept",
+            "events_rejected",
+            "kept_unfiltered",
+            "kept_by_signal",
+            "kept_by_fraction",
+            "kept_by_prescale",
+            "kept_incomplete",
+            "kept_calibration",
+            "rejected_no_signal",
+            "rejected_incomplete",
+        )
+    ),
     *(("send", name) for name in ("events_in", "events_kept", "events_filtered")),
     *(("compress", name) for name in ("events_encoded", "events_failed")),
     *(("camera_store", name) for name in ("events_seen", "events_stored", "events_lost")),
-    *(("camera_stream", name) for name in (
-        "events_in", "events_sent", "dropped_queue_full", "dropped_not_connected", "lost_disconnected",
-        "lost_at_end")),
-    *(("r1_stream1", name) for name in (
-        "events_in", "events_sent", "dropped_queue_full", "dropped_not_connected", "lost_disconnected",
-        "lost_at_end")),
-    *(("r1_writer1", name) for name in (
-        "events_in", "events_written", "events_refused", "events_lost", "events_never_taken",
-        "events_lost_with_writer")),
-    *(("source.board1", name) for name in (
-        "fragments", "burst_markers", "datagrams_sent", "fragments_duplicated_injected", "fragments_lost_injected",
-        "fragments_dead_board", "send_refused", "send_no_buffers", "send_failed")),
-]  # fmt: skip
+    *(
+        ("camera_stream", name)
+        for name in (
+            "events_in",
+            "events_sent",
+            "dropped_queue_full",
+            "dropped_not_connected",
+            "lost_disconnected",
+            "lost_at_end",
+        )
+    ),
+    *(
+        ("r1_stream1", name)
+        for name in (
+            "events_in",
+            "events_sent",
+            "dropped_queue_full",
+            "dropped_not_connected",
+            "lost_disconnected",
+            "lost_at_end",
+        )
+    ),
+    *(
+        ("r1_writer1", name)
+        for name in (
+            "events_in",
+            "events_written",
+            "events_refused",
+            "events_lost",
+            "events_never_taken",
+            "events_lost_with_writer",
+        )
+    ),
+    *(
+        ("source.board1", name)
+        for name in (
+            "fragments",
+            "burst_markers",
+            "datagrams_sent",
+            "fragments_duplicated_injected",
+            "fragments_lost_injected",
+            "fragments_dead_board",
+            "send_refused",
+            "send_no_buffers",
+            "send_failed",
+        )
+    ),
+]
 
 
 @pytest.mark.parametrize("change", [1, -1])
@@ -165,12 +260,11 @@ def test_which_fragments_were_lost_is_known(node: CounterDict, source: CounterDi
     came = {"expected": [[0, 0, synthetic.N_EVENTS, 0]], "missing": [[0, 8, 11, 0]], "not_listed": 0}
     source["source.board1"]["fragments_lost_injected"] = 1
     source["source.board1"]["datagrams_sent"] -= 1
-    ledger = build_camera_ledger(
-        node, source, groups=synthetic.GROUPS, one_host=True, made={1: made}, came={1: came}
-    )  # fmt: skip
+    ledger = build_camera_ledger(node, source, groups=synthetic.GROUPS, one_host=True, made={1: made}, came={1: came})
     assert [loss.line for loss in ledger.losses] == [
-        "board 1: 1 fragments lost on purpose: 8", "board 1: 2 fragments unexplained: 9-10"
-    ]  # fmt: skip
+        "board 1: 1 fragments lost on purpose: 8",
+        "board 1: 2 fragments unexplained: 9-10",
+    ]
     assert not ledger.balanced
 
 
@@ -237,9 +331,10 @@ def test_more_may_come_than_was_sent_as_far_as_it_is_known_as_anothers(node: Cou
     node["build.board1"]["duplicate"] += 4
     ledger = ledger_of(node, source, one_host=True)
     assert ledger.problems == []
-    assert row_of(ledger, "sent, and received from others").total == sum(
-        source[f"source.board{board}"]["datagrams_sent"] for board in range(synthetic.N_BOARDS)
-    ) + 4  # fmt: skip
+    assert (
+        row_of(ledger, "sent, and received from others").total
+        == sum(source[f"source.board{board}"]["datagrams_sent"] for board in range(synthetic.N_BOARDS)) + 4
+    )
     node["build.group0"]["fragments_duplicate"] -= 1
     row = row_of(ledger_of(node, source, one_host=True), "sent, and received from others")
     assert row.problem == "4 more came than the front ends sent"
@@ -261,9 +356,7 @@ def dead_from_half(node: CounterDict, source: CounterDict, board: int = 4) -> No
     node["join"]["events_complete"] -= half
     node["join"]["events_incomplete"] += half
     node[f"build.board{board}"] |= {"placed": half, "missing": half, "announced": 0, "state": 1, "silences": 1}
-    source[f"source.board{board}"] |= {
-        "fragments_dead_board": half, "burst_markers": 1, "datagrams_sent": half + 1
-    }  # fmt: skip
+    source[f"source.board{board}"] |= {"fragments_dead_board": half, "burst_markers": 1, "datagrams_sent": half + 1}
 
 
 def test_dead_board_is_accounted_for_and_shown(node: CounterDict, source: CounterDict) -> None:

@@ -107,9 +107,18 @@ def test_the_engine_takes_what_the_command_writes(tmp_path: Path) -> None:
     assert "is there already" in str(CliRunner().invoke(cli.app, command).exception)
     made, raw = observatory_files.read(pedestal, calibration).coefficients, np.full((1, G, 7, 40), 1000, np.uint16)
     ours = engine().Calibration(
-        str(output), "", str(MODELS["LSTCam"].table), 265, 7, G, 40, time_lapse=False, spikes=False, flatfield=True,
+        str(output),
+        "",
+        str(MODELS["LSTCam"].table),
+        265,
+        7,
+        G,
+        40,
+        time_lapse=False,
+        spikes=False,
+        flatfield=True,
         gain_threshold=3500,
-    )  # fmt: skip
+    )
     assert not ours.correct(np.array([9], np.uint16), raw, np.zeros((1, 8), np.uint16), np.zeros(1, np.uint64), 1).any()
     pixels = cameras.camera("LSTCam").pixel_id[9]
     assert made.flatfield is not None

@@ -187,14 +187,31 @@ def test_of_other_cameras_there_are_no_such_files(model: str) -> None:
 def run_command(folder: Path, name: str, settings: Sequence[str]) -> list[str]:
     """A short run that keeps all events."""
     given = [
-        f"run.n_events={N_EVENTS}", "run.display=off", f"camera.model={name}", f"camera.samples={SAMPLES[name]}",
-        "receive.ports=[0]", "camera_source.ports=[0]", "camera_source.rate_hz=40", "camera_source.pool_events=12",
-        "camera_filter.enabled=false", "camera_send.file=events.h5", f"camera_build.timeout_ms={PATIENCE_MS}",
-        "camera_send.r1_streams=2", "camera_source.first_event=1",  # LSTEventSource skips number 0
+        f"run.n_events={N_EVENTS}",
+        "run.display=off",
+        f"camera.model={name}",
+        f"camera.samples={SAMPLES[name]}",
+        "receive.ports=[0]",
+        "camera_source.ports=[0]",
+        "camera_source.rate_hz=40",
+        "camera_source.pool_events=12",
+        "camera_filter.enabled=false",
+        "camera_send.file=events.h5",
+        f"camera_build.timeout_ms={PATIENCE_MS}",
+        "camera_send.r1_streams=2",
+        "camera_source.first_event=1",  # LSTEventSource skips number 0
         *settings,
-    ]  # fmt: skip
-    return [sys.executable, "-m", "anello", "run", str(ROOT / "detectors/camera/cta-camera.toml"), "--report-dir",
-            str(folder), *(part for one in given for part in ("--set", one))]  # fmt: skip
+    ]
+    return [
+        sys.executable,
+        "-m",
+        "anello",
+        "run",
+        str(ROOT / "detectors/camera/cta-camera.toml"),
+        "--report-dir",
+        str(folder),
+        *(part for one in given for part in ("--set", one)),
+    ]
 
 
 def run_of(folder: Path, name: str, *settings: str) -> dict[str, Any]:
@@ -282,8 +299,12 @@ def lst_events(files: Sequence[Path]) -> Iterator[Any]:
     lst = of_others.package("ctapipe_io_lst")
     from traitlets.config import Config
 
-    settings = Config({"LSTEventSource": {"pointing_information": False, "apply_drs4_corrections": False},
-                       "MultiFiles": {"all_subruns": True}})  # fmt: skip
+    settings = Config(
+        {
+            "LSTEventSource": {"pointing_information": False, "apply_drs4_corrections": False},
+            "MultiFiles": {"all_subruns": True},
+        }
+    )
     with lst.LSTEventSource(input_url=files[0], config=settings) as source:
         yield from source
 
@@ -292,8 +313,10 @@ def nectarcam_events(files: Sequence[Path]) -> Iterator[Any]:
     nectarcam = of_others.package("ctapipe_io_nectarcam")
     from traitlets.config import Config
 
+    # fmt: off
     off = Config({"NectarCAMEventSource": {"NectarCAMR0Corrections": {
-        "calibration_path": None, "apply_flatfield": False, "select_gain": False}}})  # fmt: skip
+        "calibration_path": None, "apply_flatfield": False, "select_gain": False}}})
+    # fmt: on
     for path in files:
         yield from nectarcam.NectarCAMEventSource(input_url=str(path), config=off)
 

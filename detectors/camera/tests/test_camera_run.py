@@ -23,7 +23,7 @@ SHORT = [
     "run.refresh_ms=100",
     "--set",
     f"camera_build.timeout_ms={PATIENCE_MS}",
-]  # fmt: skip - a thread that has to wait for a core makes nothing late
+]  # a thread that has to wait for a core makes nothing late
 IMPATIENT = ["--set", "camera_build.timeout_ms=300"]  # where fragments are missing, and would be waited for
 
 
@@ -112,9 +112,14 @@ def test_kept_events_are_written_and_accounted_for(tmp_path: Path) -> None:
 def test_three_stages_and_many_ports_are_the_same_chain(tmp_path: Path) -> None:
     ports = str([0] * 5)
     code, output, summary = run(
-        tmp_path, "--set", 'threads.layout=["receive", "build", "filter", "send"]',
-        "--set", f"receive.ports={ports}", "--set", f"camera_source.ports={ports}",
-    )  # fmt: skip
+        tmp_path,
+        "--set",
+        'threads.layout=["receive", "build", "filter", "send"]',
+        "--set",
+        f"receive.ports={ports}",
+        "--set",
+        f"camera_source.ports={ports}",
+    )
     assert code == 0, output
     assert summary["complete"] == 1.0
 

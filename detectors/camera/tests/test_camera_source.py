@@ -27,11 +27,13 @@ def receiver() -> Iterator[socket.socket]:
 
 
 def values(port: int, **changed: Any) -> dict[str, Any]:
+    # fmt: off
     given = {
         "camera.boards": N_BOARDS, "camera.pixels_per_board": 7, "camera.gains": 2, "camera.samples": 20,
         "run.n_events": N_EVENTS, "seed": 3, "ports": [port], "rate_hz": 2000.0, "pool_events": 4,
         "signal_share": 1.0, "run_id": 9,
-    }  # fmt: skip
+    }
+    # fmt: on
     return given | {key.replace("__", "."): value for key, value in changed.items()}
 
 

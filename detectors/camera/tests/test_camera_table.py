@@ -37,12 +37,15 @@ def sent() -> camera_files.CameraEvents:
     present[0] = present[-1] = True  # the first and the last tell how far the run goes
     waveform = rng.integers(0, 1 << 16, (N_EVENTS, N_BOARDS, *SHAPE), dtype=np.uint16)
     return camera_files.CameraEvents(
-        run_id=3, boards=np.arange(N_BOARDS, dtype=np.uint16),
+        run_id=3,
+        boards=np.arange(N_BOARDS, dtype=np.uint16),
         event_number=np.arange(N_EVENTS, dtype=np.uint32) + 40,
         timestamp_ns=np.arange(N_EVENTS, dtype=np.uint64) * 1000 + 10**15,
-        waveform=waveform, present=present, counters=rng.integers(0, 256, (N_EVENTS, N_BOARDS, 24), dtype=np.uint8),
+        waveform=waveform,
+        present=present,
+        counters=rng.integers(0, 256, (N_EVENTS, N_BOARDS, 24), dtype=np.uint8),
         counters_kind=1,
-    )  # fmt: skip
+    )
 
 
 @pytest.fixture(scope="module")
@@ -64,10 +67,14 @@ def test_plain_h5py_reads_every_sample_and_header(
     of_others.package("hdf5plugin")
     path = tmp_path / "events.h5"
     run_node(
-        sent, f"camera_send.file={path}", f"camera_send.table_shuffle={how}", f"camera_send.zstd_level={level}",
-        f"camera_send.compress_threads={n_threads}", f"camera_filter.threads={n_threads}",
+        sent,
+        f"camera_send.file={path}",
+        f"camera_send.table_shuffle={how}",
+        f"camera_send.zstd_level={level}",
+        f"camera_send.compress_threads={n_threads}",
+        f"camera_filter.threads={n_threads}",
         PATIENT,
-    )  # fmt: skip
+    )
     with h5py.File(path) as file:
         assert file["event_number"][:].tolist() == sent.event_number.tolist()
         np.testing.assert_array_equal(file["timestamp_ns"], sent.timestamp_ns)

@@ -26,13 +26,15 @@ from anello.account.verdict import DROP_POLICIES, Flaw, Word, incomplete_flaws, 
 
 from ..configuration.config import Km3netConfig
 
+# fmt: off
 FATES = {  # DomCounter -> words, in its order from `used` on
     "used": "used", "duplicate": "duplicate", "conflicting": "of a number that had come with other hits",
     "late": "late", "ahead": "ahead of the other DOMs", "other_run": "of another run",
     "wrong_time": "of no slice's time", "no_clock": "of a clock that is not valid",
     "beyond": "with a number beyond a slice's", "no_room": "without room for their hits",
     "no_buffer": "without a free buffer", "strangers": "of strangers",
-}  # fmt: skip
+}
+# fmt: on
 FIRST_FATE = 1  # number of `used` among the counters of a DOM
 COSTS_NOTHING = ("duplicate", FATES["strangers"])
 FRAMES = {"frames_complete": "complete", "frames_incomplete": "incomplete", "frames_absent": "absent"}
@@ -117,9 +119,15 @@ def build_ledger(
         for dom in range(n_doms)
     ]
     frames = {words: total(node.counters, "build.board", name) for name, words in FRAMES.items()}
-    rows = [*_datagram_rows(node, source, doms, one_host), _slices_row(node),
-            *_frame_rows(node, node("build", "slices"), n_doms, frames), *_made_rows(node, source, doms),
-            _used_hits_row(node), _hits_row(node, node("build", "hits")), *_message_rows(node)]  # fmt: skip
+    rows = [
+        *_datagram_rows(node, source, doms, one_host),
+        _slices_row(node),
+        *_frame_rows(node, node("build", "slices"), n_doms, frames),
+        *_made_rows(node, source, doms),
+        _used_hits_row(node),
+        _hits_row(node, node("build", "hits")),
+        *_message_rows(node),
+    ]
     boards = tuple(row for dom in doms for row in dom.rows())
     return Ledger(tuple(rows), boards, tuple(loss for dom in doms for loss in dom.losses()))
 
@@ -182,8 +190,11 @@ def _message_rows(node: Reader) -> Iterator[Row]:
 
 
 # --- A node of a farm: its DOMs before the exchange, slices of all DOMs behind it ----------------------------------
-NOT_PACKED = {"before_start": "before the first packet", "after_end": "after the last packet",
-              "left": "left, no room by the end"}  # fmt: skip
+NOT_PACKED = {
+    "before_start": "before the first packet",
+    "after_end": "after the last packet",
+    "left": "left, no room by the end",
+}
 
 
 def readout_rows(counters: Counters) -> Iterator[Row]:
@@ -194,8 +205,9 @@ def readout_rows(counters: Counters) -> Iterator[Row]:
     doms = [DomLedger(node, None, dom, None) for dom in sorted(numbers)]
     yield from _datagram_rows(node, source, doms, one_host=source is not None)
     yield from (row for dom in doms for row in dom.rows() if row.problem)  # a sum shows nothing of it
-    fates, frames = ([(words, total(counters, "build.board", name)) for name, words in names.items()]
-                     for names in (FATES, FRAMES))  # fmt: skip
+    fates, frames = (
+        [(words, total(counters, "build.board", name)) for name, words in names.items()] for names in (FATES, FRAMES)
+    )
     yield node.row("datagrams", "in the name of a DOM", total(counters, "build.board", "datagrams"), fates)
     yield node.row("frames", "of this node's DOMs", node("build", "slices") * len(doms), frames)
     yield from (_slices_row(node), _used_hits_row(node))
@@ -219,8 +231,11 @@ def builder_rows(counters: Counters) -> Iterator[Row]:
     yield node.row(
         "frames", "places in MEPs", found("places"), [("passed on", slices), ("empty", found("places_empty"))]
     )
-    joined = [("joined", found("parts_joined")), ("malformed", found("parts_malformed")),
-              ("of other DOMs, slices or runs", found("parts_of_other"))]  # fmt: skip
+    joined = [
+        ("joined", found("parts_joined")),
+        ("malformed", found("parts_malformed")),
+        ("of other DOMs, slices or runs", found("parts_of_other")),
+    ]
     yield node.row("parts", "in MEPs", found("parts_in"), joined)
     ends = [(words, found(f"slices_{words}")) for words in ("complete", "incomplete")]
     yield node.row("frames", "slices of all DOMs", slices, ends)
@@ -233,8 +248,10 @@ def builder_rows(counters: Counters) -> Iterator[Row]:
 
 def farm_hits_rows(nodes: Sequence[Counters]) -> Iterator[Row]:
     """Where every part that was packed was joined, too."""
-    joined, parts, hits = (sum(node.get("slice_unpack", {}).get(name, 0) for node in nodes)
-                           for name in ("parts_joined", "parts_in", "hits"))  # fmt: skip
+    joined, parts, hits = (
+        sum(node.get("slice_unpack", {}).get(name, 0) for node in nodes)
+        for name in ("parts_joined", "parts_in", "hits")
+    )
     if joined == parts:
         packed = sum(node.get("slice_pack", {}).get("hits", 0) for node in nodes)
         yield Reader({}).row("hits", "packed by all nodes", packed, [("in slices", hits)])
@@ -252,8 +269,9 @@ NODE_FLAWS = {  # block, counter -> words
 def node_flaws(node: Counters) -> list[Flaw]:
     return [
         Flaw(words, n, word=Word.DEGRADED if name == "l1_not_looked_at" else Word.LOST)
-        for (block, name), words in NODE_FLAWS.items() if (n := count_of(node, block, name))
-    ]  # fmt: skip
+        for (block, name), words in NODE_FLAWS.items()
+        if (n := count_of(node, block, name))
+    ]
 
 
 def flaws(node: Counters, source: Counters | None, config: Km3netConfig, ledger: Ledger) -> list[Flaw]:

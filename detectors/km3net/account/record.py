@@ -44,9 +44,13 @@ class Km3netRecord(Record):
     @cached_property
     def _ledger(self) -> Ledger:
         return build_ledger(
-            self.node, self.whole_source, n_doms=self.config.line.doms, one_host=self.one_host, made=self.made,
+            self.node,
+            self.whole_source,
+            n_doms=self.config.line.doms,
+            one_host=self.one_host,
+            made=self.made,
             came=self.came,
-        )  # fmt: skip
+        )
 
     @property
     def whole_way(self) -> str:

@@ -63,30 +63,44 @@ class Km3netConfig(FrontEndsConfig):
         yield from super().relations()
         slices, boards, coincidences = self.slices, self.boards, self.coincidences
         yield Relation(
-            self.packet_bytes <= MAX_PACKET_BYTES, "boards.hits_per_datagram",
-            f"make a packet of {self.packet_bytes} bytes, and IP has room for {MAX_PACKET_BYTES}", "229 fit into 1500",
-        )  # fmt: skip
+            self.packet_bytes <= MAX_PACKET_BYTES,
+            "boards.hits_per_datagram",
+            f"make a packet of {self.packet_bytes} bytes, and IP has room for {MAX_PACKET_BYTES}",
+            "229 fit into 1500",
+        )
         yield Relation(
-            slices.max_lag + 1 < slices.window, "slices.window",
-            f"must be above slices.max_lag + 1, {slices.max_lag + 1}", "DOMs that are ahead need room too",
-        )  # fmt: skip
+            slices.max_lag + 1 < slices.window,
+            "slices.window",
+            f"must be above slices.max_lag + 1, {slices.max_lag + 1}",
+            "DOMs that are ahead need room too",
+        )
         yield Relation(
-            slices.n_slices > slices.window, "slices.n_slices", f"must be above slices.window, {slices.window}",
+            slices.n_slices > slices.window,
+            "slices.n_slices",
+            f"must be above slices.window, {slices.window}",
             "Slices that are looked at need memory too",
-        )  # fmt: skip
+        )
         yield Relation(
-            slices.run_number in (0, boards.run_number), "slices.run_number",
-            f"must be boards.run_number, {boards.run_number}, or 0", "Set both",
-        )  # fmt: skip
+            slices.run_number in (0, boards.run_number),
+            "slices.run_number",
+            f"must be boards.run_number, {boards.run_number}, or 0",
+            "Set both",
+        )
         yield Relation(
-            coincidences.min_doms <= coincidences.min_hits <= coincidences.limit, "coincidences.min_hits",
-            "must be at least coincidences.min_doms, and at most coincidences.limit", "4 are the experiment's",
-        )  # fmt: skip
+            coincidences.min_doms <= coincidences.min_hits <= coincidences.limit,
+            "coincidences.min_hits",
+            "must be at least coincidences.min_doms, and at most coincidences.limit",
+            "4 are the experiment's",
+        )
         yield Relation(
-            boards.faults.dead_board < self.line.doms, "boards.faults.dead_board",
-            f"must be a DOM of the line, which has {self.line.doms}", "They count from 0",
-        )  # fmt: skip
+            boards.faults.dead_board < self.line.doms,
+            "boards.faults.dead_board",
+            f"must be a DOM of the line, which has {self.line.doms}",
+            "They count from 0",
+        )
         yield Relation(
-            self.receive.policy != "overwrite_oldest", "receive.policy",
-            "must be wait or drop_new here: slices are not overwritten", "The default is wait",
-        )  # fmt: skip
+            self.receive.policy != "overwrite_oldest",
+            "receive.policy",
+            "must be wait or drop_new here: slices are not overwritten",
+            "The default is wait",
+        )

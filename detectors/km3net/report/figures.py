@@ -20,9 +20,11 @@ def pmt_rates(rates: Rates) -> Figure | None:
         return None
     figure = Figure()
     figure.add_heatmap(
-        z=(rates.by_pmt * 1e-3).round(3).tolist(), colorscale=plot.VIRIDIS, colorbar={"title": {"text": "kHz"}},
+        z=(rates.by_pmt * 1e-3).round(3).tolist(),
+        colorscale=plot.VIRIDIS,
+        colorbar={"title": {"text": "kHz"}},
         hovertemplate="DOM %{y}, channel %{x}: %{z} kHz<extra></extra>",
-    )  # fmt: skip
+    )
     return plot.styled(figure, x="channel", y="DOM")
 
 
@@ -33,9 +35,12 @@ def pair_rates(rates: Rates) -> Figure | None:
     cos, found_hz = rates.pairs_above_chance_hz()
     figure = Figure()
     figure.add_scatter(
-        x=cos.round(3).tolist(), y=found_hz.round(4).tolist(), mode="markers", name="found",
+        x=cos.round(3).tolist(),
+        y=found_hz.round(4).tolist(),
+        mode="markers",
+        name="found",
         marker={"color": plot.BLUE, "size": 5},
-    )  # fmt: skip
+    )
     line = np.linspace(-1, 0.9, 100)
     figure.add_scatter(x=line.tolist(), y=k40_hz(line).tolist(), name="40K, expected", line={"color": plot.ORANGE})
     return plot.styled(figure, x="cosine of the angle between two PMTs", y="coincidences of a pair, Hz per DOM")
@@ -47,9 +52,12 @@ def event(one: Mapping[str, Any], height_m: NDArray[np.float64]) -> Figure:
     is_l1 = one["is_l1"].astype(bool)
     for name, chosen, colour, size in (("hit", ~is_l1, plot.SOFT, 4), ("first of an L1", is_l1, plot.ORANGE, 9)):
         figure.add_scatter(
-            x=one["hit_time_ns"][chosen].round(1).tolist(), y=height_m[one["dom"][chosen]].round(1).tolist(),
-            mode="markers", name=name, marker={"color": colour, "size": size},
-        )  # fmt: skip
+            x=one["hit_time_ns"][chosen].round(1).tolist(),
+            y=height_m[one["dom"][chosen]].round(1).tolist(),
+            mode="markers",
+            name=name,
+            marker={"color": colour, "size": size},
+        )
     return plot.styled(figure, x="time, ns", y="height above the sea bed, m", height=320)
 
 

@@ -9,12 +9,14 @@ from numpy.typing import NDArray
 KIND = "km3net"
 MAX_HITS = 512
 # EventSample in slice_trigger.hpp
+# fmt: off
 SAMPLE = np.dtype({
     "names": ["slice", "begin", "end", "n_doms", "mask", "n_hits", "dom", "channel", "tot_ns", "is_l1", "time_ns"],
     "formats": ["<u8", "<i8", "<i8", "<u4", "<u4", "<u4", ("<u2", MAX_HITS), ("u1", MAX_HITS), ("u1", MAX_HITS),
                 ("u1", MAX_HITS), ("<f4", MAX_HITS)],
     "offsets": [0, 8, 16, 28, 36, 48, 52, 1076, 1588, 2100, 2612], "itemsize": 4664,
-})  # fmt: skip
+})
+# fmt: on
 
 
 @dataclass(frozen=True)

@@ -51,8 +51,14 @@ class Km3netLive:
 
     def flow(self, node: Counters) -> Flow:
         slices, events = count_of(node, "trigger", "slices"), count_of(node, "trigger", "events")
-        return Flow("slices", count_of(node, "build", "slices"), slices, events, "events of several DOMs",
-                    total(node, "receive.port", "bytes"))  # fmt: skip
+        return Flow(
+            "slices",
+            count_of(node, "build", "slices"),
+            slices,
+            events,
+            "events of several DOMs",
+            total(node, "receive.port", "bytes"),
+        )
 
     def stages(self, node: Counters) -> Sequence[Stage]:
         came, used = total(node, "receive.port", "datagrams"), total(node, "build.board", "used")
@@ -60,16 +66,47 @@ class Km3netLive:
         incomplete = {"slices incomplete": n} if (n := count_of(node, "build", "slices_incomplete")) else {}
         events = count_of(node, "trigger", "events")
         found = [
-            Stage("receive", "datagrams → hits of DOMs", came, "datagrams", used, "datagrams",
-                  losses(node) | ({"dropped before the builder": dropped} if dropped else {})),
-            Stage("build", "hits → slices of 100 ms", used, "datagrams", count_of(node, "build", "slices"), "slices",
-                  {}, incomplete),
-            Stage("trigger", "slices → coincidences → events", count_of(node, "trigger", "hits_used"), "hits", events,
-                  "events", _behind(node, "trigger")),
-        ]  # fmt: skip
+            Stage(
+                "receive",
+                "datagrams → hits of DOMs",
+                came,
+                "datagrams",
+                used,
+                "datagrams",
+                losses(node) | ({"dropped before the builder": dropped} if dropped else {}),
+            ),
+            Stage(
+                "build",
+                "hits → slices of 100 ms",
+                used,
+                "datagrams",
+                count_of(node, "build", "slices"),
+                "slices",
+                {},
+                incomplete,
+            ),
+            Stage(
+                "trigger",
+                "slices → coincidences → events",
+                count_of(node, "trigger", "hits_used"),
+                "hits",
+                events,
+                "events",
+                _behind(node, "trigger"),
+            ),
+        ]
         if "store" in node:
-            found.append(Stage("store", "events → messages", events, "events", count_of(node, "store", "stored"),
-                               "messages", _behind(node, "store")))  # fmt: skip
+            found.append(
+                Stage(
+                    "store",
+                    "events → messages",
+                    events,
+                    "events",
+                    count_of(node, "store", "stored"),
+                    "messages",
+                    _behind(node, "store"),
+                )
+            )
         return found
 
     def flaws(self, node: Counters, source: Counters | None) -> Sequence[Flaw]:
@@ -81,10 +118,9 @@ class Km3netLive:
 
     def boards(self, node: Counters) -> Sequence[Board]:
         return [
-            Board(number, block.get("datagrams", 0), sum(block.get(name, 0) for name in NOT_USED),
-                  _state(block))
+            Board(number, block.get("datagrams", 0), sum(block.get(name, 0) for name in NOT_USED), _state(block))
             for number, block in numbered(node, "build.board")
-        ]  # fmt: skip
+        ]
 
     def found(self, node: Counters) -> Found | None:
         return Found("coincidences and events", [*KINDS], [count_of(node, "trigger", name) for name in KINDS.values()])
@@ -95,9 +131,12 @@ class Km3netLive:
         seen = last_event.decode(event.payload)
         times = np.nan_to_num(seen.time_ns.astype(float), posinf=0, neginf=0).round(1)
         return {
-            "kind": "hits", "about": f"slice {seen.slice}, {seen.n_doms} DOMs", "x": times.tolist(),
-            "y": seen.dom.tolist(), "labels": ["time, ns", "DOM"],
-        }  # fmt: skip
+            "kind": "hits",
+            "about": f"slice {seen.slice}, {seen.n_doms} DOMs",
+            "x": times.tolist(),
+            "y": seen.dom.tolist(),
+            "labels": ["time, ns", "DOM"],
+        }
 
 
 def _behind(node: Counters, wanted: str) -> dict[str, int]:

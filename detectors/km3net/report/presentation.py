@@ -51,18 +51,19 @@ class Km3netPresentation:
         complete = node["build"]["slices_complete"]
         return {
             "rates": {
-                "seconds": seconds, "events": slices, "triggered": node["trigger"]["events"],  # what is built: slices
+                "seconds": seconds,
+                "events": slices,
+                "triggered": node["trigger"]["events"],  # what is built: slices
                 "hits_per_s": node["trigger"]["hits_used"] / seconds if seconds else 0.0,
                 "payload_mbit_per_s": total(node, "receive.port", "bytes") * 8e-6 / seconds if seconds else 0.0,
-                "per_dom_hz": measured.found(), "expected_per_dom_hz": measured.expected(),
+                "per_dom_hz": measured.found(),
+                "expected_per_dom_hz": measured.expected(),
                 "l1_any_pmts_per_dom_hz": measured.of("l1_any_pmts"),
             },
             "losses": losses(node),
-            "node_losses": {
-                words: n for words, block, name in NODE_LOSSES if (n := count_of(node, block, name))
-            },
+            "node_losses": {words: n for words, block, name in NODE_LOSSES if (n := count_of(node, block, name))},
             "complete": complete / slices if slices else None,
-        }  # fmt: skip
+        }
 
     def headlines(self) -> list[str]:
         result = self.results()
@@ -103,10 +104,11 @@ class Km3netPresentation:
     def sections(self) -> Iterator[str]:
         record = self._record
         yield section(
-            "Coincidences", "Of one DOM, mean of those that were looked at. Expected: pairs by chance, from the "
+            "Coincidences",
+            "Of one DOM, mean of those that were looked at. Expected: pairs by chance, from the "
             "rates of the PMTs as found, and decays of 40K.",
             rows(["Hz per DOM", "found", "expected"], list(self._rates())),
-        )  # fmt: skip
+        )
         yield section("PMT rates", "Hits of each PMT.", figure(figures.pmt_rates(record.measured), self._pmt_words()))
         about = "Each point is a pair of PMTs, of all DOMs together. PMTs that look to one side see the same decay."
         told = "Coincidences fall with the angle between PMTs, as those of 40K do."
@@ -115,8 +117,11 @@ class Km3netPresentation:
             record, LEGS, "Both axes are logarithmic; a slice lasts 100 ms.", whole="opened_to_decided"
         )
         yield over_time(record, LEGS[record.whole_way])
-        yield section("Events", "The largest ones: time and height of each hit. A muon passes at the speed of light, "
-                      "36 m in 120 ns.", self._events())  # fmt: skip
+        yield section(
+            "Events",
+            "The largest ones: time and height of each hit. A muon passes at the speed of light, 36 m in 120 ns.",
+            self._events(),
+        )
 
     def _events(self) -> str:
         height_m = self._record.rates["height_m"]

@@ -24,9 +24,13 @@ def anello_run(tmp_path: Path) -> Run:
         values = [part for setting in settings for part in ("--set", setting)]
         arguments = [command, "detectors/km3net/km3net.toml", *values, "--report-dir", str(tmp_path)]
         ended = subprocess.run(
-            [sys.executable, "-m", "anello", *arguments], cwd=ROOT, capture_output=True, text=True, timeout=200,
+            [sys.executable, "-m", "anello", *arguments],
+            cwd=ROOT,
+            capture_output=True,
+            text=True,
+            timeout=200,
             check=False,
-        )  # fmt: skip
+        )
         summary = tmp_path / "summary.json"
         found = json.loads(summary.read_text()) if summary.exists() else {}
         return ended.returncode, ended.stdout + ended.stderr, found
@@ -42,9 +46,14 @@ def replay(tmp_path: Path, anello_run: Run) -> Run:
         capture = tmp_path / "clb.pcap"
         capture.write_bytes(pcap_of(datagrams, 56015))
         return anello_run(
-            "receive.backend=pcap", f"receive.pcap_file={capture}", "receive.ports=[56015]", "receive.pcap_speed=0",
-            f"slices.timeout_ms={PATIENCE_MS}", *settings, command="node",
-        )  # fmt: skip
+            "receive.backend=pcap",
+            f"receive.pcap_file={capture}",
+            "receive.ports=[56015]",
+            "receive.pcap_speed=0",
+            f"slices.timeout_ms={PATIENCE_MS}",
+            *settings,
+            command="node",
+        )
 
     return run
 

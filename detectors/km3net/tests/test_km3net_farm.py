@@ -21,10 +21,17 @@ FARM = Path(__file__).parents[1] / "km3net-farm.toml"
 N_SLICES, FIRST_SLICE = 11, 17_600_000_000
 # A sixth of the rate, so that a busy machine keeps up; near muons.
 LINE = [
-    f"boards.first_slice={FIRST_SLICE}", f"run.n_slices={N_SLICES}", "boards.singles_hz=1000", "boards.pool_slices=3",
-    "boards.muon_hz=40", "boards.muon_radius_m=8", f"slices.timeout_ms={PATIENCE_MS}", "boards.max_behind_ms=5000",
-    "slices.n_slices=40", "store.messages=messages.dat",
-]  # fmt: skip
+    f"boards.first_slice={FIRST_SLICE}",
+    f"run.n_slices={N_SLICES}",
+    "boards.singles_hz=1000",
+    "boards.pool_slices=3",
+    "boards.muon_hz=40",
+    "boards.muon_radius_m=8",
+    f"slices.timeout_ms={PATIENCE_MS}",
+    "boards.max_behind_ms=5000",
+    "slices.n_slices=40",
+    "store.messages=messages.dat",
+]
 
 
 def anello(*arguments: str) -> tuple[int, str]:
@@ -45,8 +52,9 @@ def in_a_farm(
         *settings,
     ]
     arguments = [part for setting in own for part in ("--set", setting)]
-    code, output = anello("exchange", str(FARM), "--local", str(n_nodes), "--no-reference", *arguments,
-                          "--report-dir", str(directory))  # fmt: skip
+    code, output = anello(
+        "exchange", str(FARM), "--local", str(n_nodes), "--no-reference", *arguments, "--report-dir", str(directory)
+    )
     assert code in codes, output
     summary: dict[str, Any] = json.loads((directory / "summary.json").read_text())
     assert summary["balanced"] is True, output

@@ -22,35 +22,64 @@ def node() -> dict[str, dict[str, int]]:
         "receive.port0": {"datagrams": 10, "bytes": 1000, "kernel_dropped": 0, "super_packets": 0},
         "build.verdict": {"ok": 10, "too_short": 0},
         "build": {"slices": 1, "slices_complete": 0, "slices_incomplete": 1, "hits": 60},
-        "build.board0": FATES_OF_ONE | {"datagrams": 6, "used": 5, "duplicate": 1, "hits": 40, "frames_complete": 1,
-                                        "frames_incomplete": 0, "frames_absent": 0},
-        "build.board1": FATES_OF_ONE | {"datagrams": 4, "used": 3, "late": 1, "hits": 20, "frames_complete": 0,
-                                        "frames_incomplete": 1, "frames_absent": 0},
-        "trigger": {"slices": 1, "frames_used": 1, "frames_incomplete": 1, "frames_out_of_range": 0,
-                    "frames_out_of_order": 0, "hits_used": 39, "hits_continued": 1, "hits_rejected": 20,
-                    "events": 1},
+        "build.board0": FATES_OF_ONE
+        | {
+            "datagrams": 6,
+            "used": 5,
+            "duplicate": 1,
+            "hits": 40,
+            "frames_complete": 1,
+            "frames_incomplete": 0,
+            "frames_absent": 0,
+        },
+        "build.board1": FATES_OF_ONE
+        | {
+            "datagrams": 4,
+            "used": 3,
+            "late": 1,
+            "hits": 20,
+            "frames_complete": 0,
+            "frames_incomplete": 1,
+            "frames_absent": 0,
+        },
+        "trigger": {
+            "slices": 1,
+            "frames_used": 1,
+            "frames_incomplete": 1,
+            "frames_out_of_range": 0,
+            "frames_out_of_order": 0,
+            "hits_used": 39,
+            "hits_continued": 1,
+            "hits_rejected": 20,
+            "events": 1,
+        },
         "store": {"written": 3, "without_room": 0, "lost": 0},
-    }  # fmt: skip
+    }
 
 
 def source() -> dict[str, dict[str, int]]:
-    return {f"source.board{dom}": {"packets": 5, "hits": 40, "datagrams_sent": sent, "packets_duplicated_injected": 1}
-            for dom, sent in ((0, 6), (1, 4))}  # fmt: skip
+    return {
+        f"source.board{dom}": {"packets": 5, "hits": 40, "datagrams_sent": sent, "packets_duplicated_injected": 1}
+        for dom, sent in ((0, 6), (1, 4))
+    }
 
 
-MADE = {dom: {"made": [[SLICE, 0, 5, 0]], "withheld": [[SLICE, 2, 3, 1]] if dom else [], "not_listed": 0}
-        for dom in (0, 1)}  # fmt: skip
+MADE = {
+    dom: {"made": [[SLICE, 0, 5, 0]], "withheld": [[SLICE, 2, 3, 1]] if dom else [], "not_listed": 0} for dom in (0, 1)
+}
 CAME: dict[int, Any] = {
     0: {"expected": [[SLICE, 0, 5, 0]], "missing": [], "unused": [[SLICE, 1, 2, DUPLICATE]], "not_listed": 0},
-    1: {"expected": [[SLICE, 0, 2, 0], [SLICE, 4, 5, 0]], "missing": [], "unused": [[SLICE, 3, 4, LATE]],
-        "not_listed": 0},
-}  # fmt: skip
+    1: {
+        "expected": [[SLICE, 0, 2, 0], [SLICE, 4, 5, 0]],
+        "missing": [],
+        "unused": [[SLICE, 3, 4, LATE]],
+        "not_listed": 0,
+    },
+}
 
 
 def ledger(node_counters: Any = None, came: Any = None) -> Ledger:
-    return build_ledger(
-        node_counters or node(), source(), n_doms=2, one_host=True, made=MADE, came=came or CAME
-    )  # fmt: skip
+    return build_ledger(node_counters or node(), source(), n_doms=2, one_host=True, made=MADE, came=came or CAME)
 
 
 def test_each_datagram_has_its_place() -> None:
@@ -76,9 +105,13 @@ def test_one_that_was_not_made_is_a_problem() -> None:
 
 @pytest.mark.parametrize(
     ("block", "name"),
-    [(block, name) for block, counters in node().items() for name in counters
-     if name not in ("bytes", "super_packets", "ok") and not (block == "receive.port0" and name == "kernel_dropped")],
-)  # fmt: skip
+    [
+        (block, name)
+        for block, counters in node().items()
+        for name in counters
+        if name not in ("bytes", "super_packets", "ok") and not (block == "receive.port0" and name == "kernel_dropped")
+    ],
+)
 def test_a_counter_that_is_off_by_one_is_noticed(block: str, name: str) -> None:
     counters = node()
     counters[block][name] += 1

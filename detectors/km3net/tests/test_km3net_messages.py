@@ -42,9 +42,15 @@ def sea() -> list[list[list[Hit]]]:
     for index in range(N_SLICES):
         doms = []
         for dom in range(N_DOMS):
-            hits = [(int(t), int(c), int(tot)) for t, c, tot in zip(
-                random.integers(0, 100_000_000, 9300), random.integers(0, 31, 9300), random.integers(2, 60, 9300),
-                strict=True)]  # fmt: skip
+            hits = [
+                (int(t), int(c), int(tot))
+                for t, c, tot in zip(
+                    random.integers(0, 100_000_000, 9300),
+                    random.integers(0, 31, 9300),
+                    random.integers(2, 60, 9300),
+                    strict=True,
+                )
+            ]
             for t in random.integers(1000, 99_000_000, 60):
                 hits += [(int(t), 4, 27), (int(t) + int(random.integers(0, 26)), 9, 22)]
             if index == MUON_SLICE:
@@ -64,8 +70,18 @@ def datagrams_of(slices: list[list[list[Hit]]]) -> list[bytes]:
             number = FIRST_SLICE + index
             parts = [hits[i : i + 500] for i in range(0, len(hits), 500)]
             for sequence, part in enumerate([*parts, []]):
-                header = (0x54544443, RUN, sequence, number // 10, number % 10 * 6_250_000, FIRST_DOM + dom, 1 << 31,
-                          0 if part else 1 << 31, 0, 0)  # fmt: skip
+                header = (
+                    0x54544443,
+                    RUN,
+                    sequence,
+                    number // 10,
+                    number % 10 * 6_250_000,
+                    FIRST_DOM + dom,
+                    1 << 31,
+                    0 if part else 1 << 31,
+                    0,
+                    0,
+                )
                 payload = b"".join(struct.pack(">BIB", channel, time, tot) for time, channel, tot in part)
                 if (index, dom, sequence) != (*CUT, 5):
                     datagrams.append(struct.pack(">10I", *header) + payload)
@@ -120,9 +136,14 @@ def hits_in(table: Any, dom: int) -> list[Hit]:
 def test_the_experiments_reader_finds_what_was_sent(replay: Any, tmp_path: Path) -> None:
     slices = sea()
     code, output, summary = replay(
-        datagrams_of(slices), f"line.doms={N_DOMS}", f"line.detector_id={DETECTOR}", "line.t0_spread_ns=0",
-        f"slices.run_number={RUN}", f"boards.run_number={RUN}", "store.messages=messages.dat",
-    )  # fmt: skip
+        datagrams_of(slices),
+        f"line.doms={N_DOMS}",
+        f"line.detector_id={DETECTOR}",
+        "line.t0_spread_ns=0",
+        f"slices.run_number={RUN}",
+        f"boards.run_number={RUN}",
+        "store.messages=messages.dat",
+    )
     assert code == exit_codes.INCOMPLETE, output  # a slice is cut on purpose
     assert summary["balanced"] is True, output
     messages = read(tmp_path / "messages.dat")

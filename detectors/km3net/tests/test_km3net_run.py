@@ -17,10 +17,14 @@ pytestmark = pytest.mark.process
 
 # A sixth of the rate, so that a busy machine keeps up, and time for a neighbour to come and go.
 SHORT = [
-    "run.duration_s=2", "run.refresh_ms=100", "boards.singles_hz=1000", "boards.pool_slices=3",
+    "run.duration_s=2",
+    "run.refresh_ms=100",
+    "boards.singles_hz=1000",
+    "boards.pool_slices=3",
     f"slices.timeout_ms={PATIENCE_MS}",
-    "boards.max_behind_ms=5000", "slices.n_slices=40",
-]  # fmt: skip
+    "boards.max_behind_ms=5000",
+    "slices.n_slices=40",
+]
 
 
 def test_a_run_balances_finds_what_is_expected_and_reports(tmp_path: Path, anello_run: Any) -> None:
@@ -71,9 +75,13 @@ def test_a_capture_of_boards_is_replayed(replay: Any, detector_data: DetectorDat
         datagrams.append(file[4 : 4 + length])
         file = file[4 + length :]
     code, output, summary = replay(
-        datagrams, *SHORT, "line.doms=1", f"line.first_dom_id={truth['dom_id']}", "line.long_header=false",
+        datagrams,
+        *SHORT,
+        "line.doms=1",
+        f"line.first_dom_id={truth['dom_id']}",
+        "line.long_header=false",
         "slices.run_number=0",
-    )  # fmt: skip
+    )
     assert summary["balanced"] is True, output
     counters = summary["counters"]["node"]
     assert counters["build"]["hits"] == sum(truth["n_hits"])

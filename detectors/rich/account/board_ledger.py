@@ -85,11 +85,17 @@ class BoardView:
         """An event has this board's fragment, or lacks it."""
         merged = self.reader("build", "events_built") - self.built("missing")
         return self.row(
-            "fragments", "taken by the builder", self.built("fragments_in"),
-            [("merged", merged), ("late", self.built("fragments_late")),
-             ("far ahead of the others", self.built("fragments_ahead")),
-             (SAME_TIME, self.built("fragments_duplicate")), (DISOWNED, self.built("fragments_disowned"))],
-        )  # fmt: skip
+            "fragments",
+            "taken by the builder",
+            self.built("fragments_in"),
+            [
+                ("merged", merged),
+                ("late", self.built("fragments_late")),
+                ("far ahead of the others", self.built("fragments_ahead")),
+                (SAME_TIME, self.built("fragments_duplicate")),
+                (DISOWNED, self.built("fragments_disowned")),
+            ],
+        )
 
     def sent(self, name: str) -> int:
         return self.source_reader(f"source.board{self.board}", name) if self.source_reader else 0
@@ -197,8 +203,9 @@ class BoardView:
             ("dropped by the kernel", most * self.kernel_dropped),
             (TAKEN_FOR_STRANGERS, most * (self.got("mistaken_strangers") + self.taken_for_strangers)),
             ("malformed", most * self.rubbish),
-            ("stray", most * self.got("stray_packets")), (CONFLICTING, most * self.got("conflicting_packets")),
-        ]  # fmt: skip
+            ("stray", most * self.got("stray_packets")),
+            (CONFLICTING, most * self.got("conflicting_packets")),
+        ]
         rest = not self.source_reader or self.unexplained > 0
         return possible_causes(self.never_came, counted, self.rest_words, rest=rest)
 
@@ -286,8 +293,10 @@ def _heard_row(view: BoardView) -> Row:
     seen = view.got("distinct_sequences") - (view.got("bursts_ended") if view.by_events else 0)
     passed_over, before = view.got("lost_sequences"), view.got("before_joining")
     later = made - dead - seen - passed_over - before if view.misses_a_marker else 0
+    # fmt: off
     parts = [("seen", seen), ("passed over", passed_over), ("before the first that came", before),
-             ("board dead, never announced", dead), ("after the last that was heard of", later)]  # fmt: skip
+             ("board dead, never announced", dead), ("after the last that was heard of", later)]
+    # fmt: on
     return view.row(view.level, "made, by the numbers heard", made, parts)
 
 
@@ -312,9 +321,10 @@ def _known_row(view: BoardView) -> Row:
     if view.by_events:
         known -= view.got("bursts_ended")
     parts = [
-        *_arrived(view), (view.cause_of_never_came, view.never_came),
+        *_arrived(view),
+        (view.cause_of_never_came, view.never_came),
         ("sent before the node joined", view.got("before_joining")),
-    ]  # fmt: skip
+    ]
     announced = view.got(f"announced_{view.level}") - (view.got("bursts_ended") if view.by_events else 0)
     problem = f"{announced} were announced" if announced > known else ""
     return view.row(view.level, "known by their numbers", known, parts, problem)
@@ -322,12 +332,20 @@ def _known_row(view: BoardView) -> Row:
 
 def _received_row(view: BoardView) -> Row:
     return view.row(
-        "packets", "received", view.got("datagrams"),
-        [("placed", view.got("packets")), ("burst markers", view.got("markers")),
-         ("duplicate", view.got("duplicate_packets")), ("dropped, no free buffer", view.got("dropped_packets")),
-         (CONFLICTING, view.got("conflicting_packets")), ("stray", view.got("stray_packets")),
-         ("of strangers", view.got("strangers")), *view.malformed],
-    )  # fmt: skip
+        "packets",
+        "received",
+        view.got("datagrams"),
+        [
+            ("placed", view.got("packets")),
+            ("burst markers", view.got("markers")),
+            ("duplicate", view.got("duplicate_packets")),
+            ("dropped, no free buffer", view.got("dropped_packets")),
+            (CONFLICTING, view.got("conflicting_packets")),
+            ("stray", view.got("stray_packets")),
+            ("of strangers", view.got("strangers")),
+            *view.malformed,
+        ],
+    )
 
 
 def _placed_rows(view: BoardView) -> Iterator[Row]:
@@ -346,6 +364,8 @@ def _placed_rows(view: BoardView) -> Iterator[Row]:
         missed = total - sum(value for _, value in arrived) if view.lost_any or any(view.withheld.values()) else 0
         yield view.row(level, name, total, [*arrived, ("in packets that never came", missed)])
     yield view.row(
-        "fragments", "placed", view.got("fragments"),
+        "fragments",
+        "placed",
+        view.got("fragments"),
         [("taken by the builder", view.built("fragments_in")), ("overwritten", view.got("overwritten_fragments"))],
-    )  # fmt: skip
+    )

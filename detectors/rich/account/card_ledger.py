@@ -16,10 +16,13 @@ from anello.account.ledger import NEVER_SEEN, UNEXPLAINED, Counters, Loss, Part,
 CARD, MERGER = "nanet", "nanet.merge"
 NOT_MERGED = "in packets that did not reach the merger"
 REFUSED = {
-    "frames_bad_fcs": "with a bad FCS", "frames_truncated": "shorter than their headers say",
-    "frames_bad_ip_checksum": "with a bad IP checksum", "frames_fragment": "parts of fragmented datagrams",
-    "frames_overflow": "without room in the payload buffer", "frames_bad_udp_checksum": "with a bad UDP checksum",
-}  # fmt: skip
+    "frames_bad_fcs": "with a bad FCS",
+    "frames_truncated": "shorter than their headers say",
+    "frames_bad_ip_checksum": "with a bad IP checksum",
+    "frames_fragment": "parts of fragmented datagrams",
+    "frames_overflow": "without room in the payload buffer",
+    "frames_bad_udp_checksum": "with a bad UDP checksum",
+}
 
 
 def has_merged(node: Counters) -> bool:
@@ -118,9 +121,11 @@ class CardView:
 
         events = self.merger("events_complete") + self.merger("events_incomplete")
         return [
-            ("merged", events - of("missing")), ("late", of("fragments_late")),
-            ("far ahead of the others", of("fragments_ahead")), ("duplicate", of("fragments_duplicate")),
-        ]  # fmt: skip
+            ("merged", events - of("missing")),
+            ("late", of("fragments_late")),
+            ("far ahead of the others", of("fragments_ahead")),
+            ("duplicate", of("fragments_duplicate")),
+        ]
 
     def withheld(self, board: int) -> list[Part]:
         """By the front end, or spoilt by it."""
@@ -171,11 +176,19 @@ def _sent_row(view: CardView) -> Row:
 
 def _verdict_rows(view: CardView) -> Iterator[Row]:
     names = [name for name in view.node.counters[CARD] if name.startswith("frames_")]
-    yield view.row("frames", "given to the card", view.card("frames"),
-                   [(name.removeprefix("frames_"), view.card(name)) for name in names])  # fmt: skip
+    yield view.row(
+        "frames",
+        "given to the card",
+        view.card("frames"),
+        [(name.removeprefix("frames_"), view.card(name)) for name in names],
+    )
     names = [name for name in view.node.counters[MERGER] if name.startswith("datagrams_")]
-    yield view.row("datagrams", "accepted by the card", view.card("frames_accepted"),
-                   [(name.removeprefix("datagrams_"), view.merger(name)) for name in names])  # fmt: skip
+    yield view.row(
+        "datagrams",
+        "accepted by the card",
+        view.card("frames_accepted"),
+        [(name.removeprefix("datagrams_"), view.merger(name)) for name in names],
+    )
 
 
 def _made_row(view: CardView, board: int) -> Row:
@@ -199,22 +212,46 @@ def _hits_row(view: CardView) -> Row:
 
 def _memory_rows(view: CardView) -> Iterator[Row]:
     """What the card says that it wrote is what was read."""
-    yield view.row("records", "written by the card", view.card("records_written"),
-                   [("read in memory", view.merger("records_read"))])  # fmt: skip
+    yield view.row(
+        "records",
+        "written by the card",
+        view.card("records_written"),
+        [("read in memory", view.merger("records_read"))],
+    )
     rejected = view.merger("events_rejected")
-    yield view.row("events", "complete, by the card", view.merger("events_complete"),
-                   [("read in memory", view.built("events_complete"))])  # fmt: skip
-    yield view.row("events", "incomplete, by the card", view.merger("events_incomplete"),
-                   [("read in memory", view.built("events_incomplete") - rejected),
-                    ("rejected", rejected)])  # fmt: skip
-    yield view.row("events", "read in memory", view.merger("events_read"),
-                   [("handed on", view.built("events_built") - rejected)])  # fmt: skip
-    yield view.row("events", "ends of burst, by the card", view.merger("bursts_ended"),
-                   [("read in memory", view.merger("ends_read"))])  # fmt: skip
-    yield view.row("fragments", "merged by the card", view.merger("fragments"),
-                   [("in events", sum(view.outcomes(board)[0][1] for board in view.boards))])  # fmt: skip
-    yield view.row("hits", "in merged events, by the card", view.merger("hits"),
-                   [("read in memory", view.merger("hits_read"))])  # fmt: skip
-    yield view.row("hits", "read in memory", view.merger("hits_read"),
-                   [("in events", view.built("hits_merged")),
-                    ("beyond a batch", view.built("hits_truncated"))])  # fmt: skip
+    yield view.row(
+        "events",
+        "complete, by the card",
+        view.merger("events_complete"),
+        [("read in memory", view.built("events_complete"))],
+    )
+    yield view.row(
+        "events",
+        "incomplete, by the card",
+        view.merger("events_incomplete"),
+        [("read in memory", view.built("events_incomplete") - rejected), ("rejected", rejected)],
+    )
+    yield view.row(
+        "events", "read in memory", view.merger("events_read"), [("handed on", view.built("events_built") - rejected)]
+    )
+    yield view.row(
+        "events",
+        "ends of burst, by the card",
+        view.merger("bursts_ended"),
+        [("read in memory", view.merger("ends_read"))],
+    )
+    yield view.row(
+        "fragments",
+        "merged by the card",
+        view.merger("fragments"),
+        [("in events", sum(view.outcomes(board)[0][1] for board in view.boards))],
+    )
+    yield view.row(
+        "hits", "in merged events, by the card", view.merger("hits"), [("read in memory", view.merger("hits_read"))]
+    )
+    yield view.row(
+        "hits",
+        "read in memory",
+        view.merger("hits_read"),
+        [("in events", view.built("hits_merged")), ("beyond a batch", view.built("hits_truncated"))],
+    )

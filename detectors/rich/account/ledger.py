@@ -10,9 +10,13 @@ from .card_ledger import CardView, boards_of, card_rows, has_merged
 
 
 def build_ledger(
-    node: Counters, source: Counters | None = None, *, one_host: bool = False, by_events: bool = False,
+    node: Counters,
+    source: Counters | None = None,
+    *,
+    one_host: bool = False,
+    by_events: bool = False,
     sequences: Sequences | None = None,
-) -> Ledger:  # fmt: skip
+) -> Ledger:
     """From the counters of a node that has drained and, where known, of the front ends.
 
     Without the front ends' counters their totals are what sequence numbers and markers tell. one_host: both ends stand
@@ -46,9 +50,13 @@ def board_rows(
 
 
 def board_views(
-    node: Counters, source: Counters | None = None, *, one_host: bool, by_events: bool,
+    node: Counters,
+    source: Counters | None = None,
+    *,
+    one_host: bool,
+    by_events: bool,
     sequences: Sequences | None = None,
-) -> list[BoardView]:  # fmt: skip
+) -> list[BoardView]:
     """As build_ledger says."""
     known = sequences or Sequences()
     return [
@@ -56,7 +64,7 @@ def board_views(
             Reader(node), Reader(source) if source else None, board, one_host, by_events, known.of(board, by_events)
         )
         for board in _boards(node)
-    ]  # fmt: skip
+    ]
 
 
 def losses_by_now(node: Counters, source: Counters | None, *, by_events: bool) -> Iterator[Loss]:
@@ -80,24 +88,40 @@ def _event_rows(node: Reader, boards: list[int]) -> Iterator[Row]:
         return node("build", name)
 
     yield node.row(
-        "hits", "placed, all boards", sum(node(f"receive.board{board}", "hits") for board in boards),
-        [("taken by the builder", built("hits_in")),
-         ("overwritten", sum(node(f"receive.board{board}", "overwritten_hits") for board in boards))],
-    )  # fmt: skip
+        "hits",
+        "placed, all boards",
+        sum(node(f"receive.board{board}", "hits") for board in boards),
+        [
+            ("taken by the builder", built("hits_in")),
+            ("overwritten", sum(node(f"receive.board{board}", "overwritten_hits") for board in boards)),
+        ],
+    )
     yield node.row(
-        "fragments", "taken by the builder", built("fragments_in"),
-        [("merged", built("fragments_merged")), ("late", built("fragments_late")),
-         ("far ahead of the others", built("fragments_ahead")), (SAME_TIME, built("fragments_duplicate")),
-         (DISOWNED, built("fragments_disowned"))],
-    )  # fmt: skip
+        "fragments",
+        "taken by the builder",
+        built("fragments_in"),
+        [
+            ("merged", built("fragments_merged")),
+            ("late", built("fragments_late")),
+            ("far ahead of the others", built("fragments_ahead")),
+            (SAME_TIME, built("fragments_duplicate")),
+            (DISOWNED, built("fragments_disowned")),
+        ],
+    )
     yield node.row(
-        "hits", "taken by the builder", built("hits_in"),
-        [("in events", built("hits_merged")), ("of late fragments", built("hits_late")),
-         ("of fragments far ahead", built("hits_ahead")),
-         ("of duplicate fragments", built("hits_duplicate")), (DISOWNED, built("hits_disowned")),
-         ("beyond a batch", built("hits_truncated")),
-         ("of rejected events", built("hits_rejected"))],
-    )  # fmt: skip
+        "hits",
+        "taken by the builder",
+        built("hits_in"),
+        [
+            ("in events", built("hits_merged")),
+            ("of late fragments", built("hits_late")),
+            ("of fragments far ahead", built("hits_ahead")),
+            ("of duplicate fragments", built("hits_duplicate")),
+            (DISOWNED, built("hits_disowned")),
+            ("beyond a batch", built("hits_truncated")),
+            ("of rejected events", built("hits_rejected")),
+        ],
+    )
     yield from _built_rows(node, boards)
 
 
@@ -108,37 +132,54 @@ def _built_rows(node: Reader, boards: list[int]) -> Iterator[Row]:
         return node("build", name)
 
     yield node.row(
-        "fragments", f"events built x {len(boards)} boards", built("events_built") * len(boards),
-        [("merged", built("fragments_merged")),
-         *((f"missing, board {board}", node(f"build.board{board}", "missing")) for board in boards)],
-    )  # fmt: skip
+        "fragments",
+        f"events built x {len(boards)} boards",
+        built("events_built") * len(boards),
+        [
+            ("merged", built("fragments_merged")),
+            *((f"missing, board {board}", node(f"build.board{board}", "missing")) for board in boards),
+        ],
+    )
     yield node.row(
-        "events", "built", built("events_built"),
+        "events",
+        "built",
+        built("events_built"),
         [("complete", built("events_complete")), ("incomplete", built("events_incomplete"))],
-    )  # fmt: skip
+    )
     yield node.row(
-        "events", "built", built("events_built"),
+        "events",
+        "built",
+        built("events_built"),
         [("decided", node("trigger", "events")), ("rejected, incomplete", built("events_rejected"))],
-    )  # fmt: skip
+    )
     yield node.row(
-        "hits", "in events", built("hits_merged"),
-        [("in time", node("trigger", "hits_in_time")), ("out of time", node("trigger", "hits_out_of_time")),
-         ("of unknown PMTs", node("trigger", "hits_unknown")),
-         ("of events passed without a look", node("trigger", "hits_passed"))],
-    )  # fmt: skip
+        "hits",
+        "in events",
+        built("hits_merged"),
+        [
+            ("in time", node("trigger", "hits_in_time")),
+            ("out of time", node("trigger", "hits_out_of_time")),
+            ("of unknown PMTs", node("trigger", "hits_unknown")),
+            ("of events passed without a look", node("trigger", "hits_passed")),
+        ],
+    )
 
 
 RINGS = (
-    ("without a ring", "events_with_0_rings"), ("one ring", "events_with_1_ring"),
-    ("two rings", "events_with_2_rings"), ("three rings", "events_with_3_rings"),
-    ("four rings", "events_with_4_rings"), ("more rings", "events_with_more_rings"),
+    ("without a ring", "events_with_0_rings"),
+    ("one ring", "events_with_1_ring"),
+    ("two rings", "events_with_2_rings"),
+    ("three rings", "events_with_3_rings"),
+    ("four rings", "events_with_4_rings"),
+    ("more rings", "events_with_more_rings"),
     ("passed without a look", "events_passed"),
-)  # fmt: skip
+)
 
 EFFORTS = (
-    ("as configured", "events_in_full"), ("by a cheaper finder, being late", "events_cheaper"),
+    ("as configured", "events_in_full"),
+    ("by a cheaper finder, being late", "events_cheaper"),
     ("passed without a look, being later", "events_passed"),
-)  # fmt: skip
+)
 
 
 def decision_rows(node: Reader, publisher: str = "publish") -> Iterator[Row]:
@@ -162,10 +203,15 @@ def _store_rows(node: Reader) -> Iterator[Row]:
 
     yield node.row("decisions", "decided", node("trigger", "events"), [("given to the file", stored("events_seen"))])
     yield node.row(
-        "decisions", "given to the file", stored("events_seen"),
-        [("stored", stored("events_stored")), ("left out by prescale", stored("events_not_selected")),
-         ("lost by an error of the file", stored("events_lost"))],
-    )  # fmt: skip
+        "decisions",
+        "given to the file",
+        stored("events_seen"),
+        [
+            ("stored", stored("events_stored")),
+            ("left out by prescale", stored("events_not_selected")),
+            ("lost by an error of the file", stored("events_lost")),
+        ],
+    )
 
 
 def _emit_rows(node: Reader) -> Iterator[Row]:
@@ -176,14 +222,22 @@ def _emit_rows(node: Reader) -> Iterator[Row]:
         "decisions", "primitives", node("trigger", "primitives"), [("given to the emitter", emitted("primitives_in"))]
     )
     yield node.row(
-        "decisions", "primitives given to the emitter", emitted("primitives_in"),
-        [("emitted", emitted("primitives")), ("late", emitted("primitives_late")),
-         ("frame full", emitted("primitives_overflow")), ("invalid id", emitted("primitives_invalid"))],
-    )  # fmt: skip
+        "decisions",
+        "primitives given to the emitter",
+        emitted("primitives_in"),
+        [
+            ("emitted", emitted("primitives")),
+            ("late", emitted("primitives_late")),
+            ("frame full", emitted("primitives_overflow")),
+            ("invalid id", emitted("primitives_invalid")),
+        ],
+    )
     yield node.row(
-        "frames", "written", emitted("frames"),
+        "frames",
+        "written",
+        emitted("frames"),
         [("sent", emitted("frames_sent")), ("refused by the system", emitted("frames_lost"))],
-    )  # fmt: skip
+    )
 
 
 def _listener_rows(node: Reader) -> Iterator[Row]:
@@ -191,12 +245,17 @@ def _listener_rows(node: Reader) -> Iterator[Row]:
     sent, came, right = node("emit", "frames_sent"), node("listener", "datagrams"), node("listener", "frames")
     problem = "" if came == right else f"{came - right} frames were heard and are wrong"
     yield node.row(
-        "frames", "sent", sent,
-        [("heard and right", right), ("heard and wrong", came - right), ("not heard", sent - came)], problem,
-    )  # fmt: skip
+        "frames",
+        "sent",
+        sent,
+        [("heard and right", right), ("heard and wrong", came - right), ("not heard", sent - came)],
+        problem,
+    )
     emitted, heard = node("emit", "primitives"), node("listener", "primitives")
     all_came = right == sent == node("emit", "frames")
     yield node.row(
-        "decisions", "primitives emitted", emitted,
+        "decisions",
+        "primitives emitted",
+        emitted,
         [("heard", heard), ("in frames not heard", 0 if all_came else emitted - heard)],
-    )  # fmt: skip
+    )

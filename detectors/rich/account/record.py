@@ -56,9 +56,12 @@ class RichRecord(Record):
     def _ledger(self) -> Ledger:
         by_events = self.config.source.format == "mep"
         return build_ledger(
-            self.node, self.whole_source, one_host=self.one_host, by_events=by_events,
+            self.node,
+            self.whole_source,
+            one_host=self.one_host,
+            by_events=by_events,
             sequences=Sequences(self.made, self.came),
-        )  # fmt: skip
+        )
 
     def ledger(self) -> Ledger:
         return self._ledger

@@ -71,10 +71,15 @@ class HitEvents:
         """The same events with these hits only. keep: bool[N]."""
         kept_before = np.concatenate(([0], np.cumsum(keep)))
         return HitEvents(
-            self.key_columns, self.event_key, kept_before[self.event_offset].astype(np.uint32), self.x_mm[keep],
-            self.y_mm[keep], None if self.pmt is None else self.pmt[keep],
-            None if self.time_ns is None else self.time_ns[keep], self.in_time[keep],
-        )  # fmt: skip
+            self.key_columns,
+            self.event_key,
+            kept_before[self.event_offset].astype(np.uint32),
+            self.x_mm[keep],
+            self.y_mm[keep],
+            None if self.pmt is None else self.pmt[keep],
+            None if self.time_ns is None else self.time_ns[keep],
+            self.in_time[keep],
+        )
 
     def only_in_time(self) -> "HitEvents":
         """The same events without their hits out of time."""

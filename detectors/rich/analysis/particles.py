@@ -67,16 +67,18 @@ def identify(
         raise ValueError(f"momentum_resolution must be 0 to below 0.5, not {momentum_resolution}")
 
     expected = engine().ring_radii(momentum, electron_ring_radius_mm)
-    low, high = (engine().ring_radii(momentum * (1 + sign * momentum_resolution), electron_ring_radius_mm)
-                 for sign in (-1, 1))  # fmt: skip
+    low, high = (
+        engine().ring_radii(momentum * (1 + sign * momentum_resolution), electron_ring_radius_mm) for sign in (-1, 1)
+    )
     spread = variance[:, None] + ((high - low) / 2) ** 2
     miss = radius[:, None] - expected
     density = -0.5 * (miss**2 / spread + np.log(2 * np.pi * spread))
     return Identity(expected, np.where((expected > 0) & np.isfinite(spread), density, -np.inf))
 
 
-def electron_like(rings: Rings, *, electron_ring_radius_mm: float = ELECTRON_RING_RADIUS_MM,
-                  max_pull: float = 2.5) -> NDArray[np.bool_]:  # fmt: skip
+def electron_like(
+    rings: Rings, *, electron_ring_radius_mm: float = ELECTRON_RING_RADIUS_MM, max_pull: float = 2.5
+) -> NDArray[np.bool_]:
     """bool[R]: rings as large as an electron's, within max_pull standard deviations; needs no momentum.
 
     rings: of find_rings(quality=True). Raises ValueError without quality.

@@ -108,9 +108,13 @@ class Scores:
 
 
 def score(
-    true: Rings, found: Rings, in_time: NDArray[np.bool_] | None = None, min_hits: int = MIN_HITS,
-    *, repeats: NDArray[Any] | None = None,
-) -> Scores:  # fmt: skip
+    true: Rings,
+    found: Rings,
+    in_time: NDArray[np.bool_] | None = None,
+    min_hits: int = MIN_HITS,
+    *,
+    repeats: NDArray[Any] | None = None,
+) -> Scores:
     """Compares found rings with the truth; in_time: bool[R] for the true rings, None: all are. repeats: int[E], equal
     for events that are the same one of a pool, None: all differ.
 
@@ -141,9 +145,12 @@ class Missed:
 
 
 def missed(
-    true: Rings, found: Rings, in_time: NDArray[np.bool_] | None = None, limit_mm: float = 10.0,
+    true: Rings,
+    found: Rings,
+    in_time: NDArray[np.bool_] | None = None,
+    limit_mm: float = 10.0,
     min_hits: int = MIN_HITS,
-) -> Missed:  # fmt: skip
+) -> Missed:
     """As score() asks, event by event: a ring is found within limit_mm in centre and in radius."""
     matches = match(true, found)
     asked = (true.n_hits >= min_hits) & (np.ones(len(true), bool) if in_time is None else np.asarray(in_time, bool))

@@ -32,15 +32,30 @@ def event(
     """One event: hit_x_mm, hit_y_mm: real[N] in the fit frame; true, found: its rings (all rings given are drawn);
     in_time: bool[N], hits that are not are drawn faint. Raises ValueError when shapes differ."""
     return draw_event(
-        hit_x_mm, hit_y_mm, true=true, found=found, in_time=in_time, reference_name=reference_name, title=title,
-        height=height, legend=legend,
-    ).plotly()  # fmt: skip
+        hit_x_mm,
+        hit_y_mm,
+        true=true,
+        found=found,
+        in_time=in_time,
+        reference_name=reference_name,
+        title=title,
+        height=height,
+        legend=legend,
+    ).plotly()
 
 
 def draw_event(
-    hit_x_mm: NDArray[Any], hit_y_mm: NDArray[Any], *, true: Rings | None, found: Rings | None,
-    in_time: NDArray[np.bool_] | None, reference_name: str, title: str, height: int, legend: bool,
-) -> Figure:  # fmt: skip
+    hit_x_mm: NDArray[Any],
+    hit_y_mm: NDArray[Any],
+    *,
+    true: Rings | None,
+    found: Rings | None,
+    in_time: NDArray[np.bool_] | None,
+    reference_name: str,
+    title: str,
+    height: int,
+    legend: bool,
+) -> Figure:
     """As event() has it, for a report."""
     x_mm, y_mm = np.asarray(hit_x_mm), np.asarray(hit_y_mm)
     used = np.ones(x_mm.shape, bool) if in_time is None else np.asarray(in_time, bool)

@@ -82,11 +82,13 @@ class Rings:
         n_rings = np.concatenate([part.n_rings for part in parts])
         judged = [part.quality for part in parts if part.quality is not None]
         return cls(
-            np.concatenate([part.x_mm for part in parts]), np.concatenate([part.y_mm for part in parts]),
-            np.concatenate([part.radius_mm for part in parts]), np.concatenate([part.n_hits for part in parts]),
+            np.concatenate([part.x_mm for part in parts]),
+            np.concatenate([part.y_mm for part in parts]),
+            np.concatenate([part.radius_mm for part in parts]),
+            np.concatenate([part.n_hits for part in parts]),
             np.concatenate(([0], np.cumsum(n_rings))).astype(np.uint32),
             RingQuality.joined(judged) if judged else None,
-        )  # fmt: skip
+        )
 
     def as_structured(self) -> NDArray[np.void]:
         """A row per ring, as tables and files take it: event (its index), x_mm, y_mm, radius_mm, n_hits (RING_ROW)."""

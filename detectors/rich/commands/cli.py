@@ -76,8 +76,18 @@ def tune(
     """Fits the ring finder's parameters to a simulated detector, and judges them by events of another seed."""
     from . import tune_command
 
-    tune_command.run(tune_command.Options(config_file, tuple(settings or ()), events, seed, ghost_weight,
-                                        tuple(filter(None, parameters.split(","))), output, as_json))  # fmt: skip
+    tune_command.run(
+        tune_command.Options(
+            config_file,
+            tuple(settings or ()),
+            events,
+            seed,
+            ghost_weight,
+            tuple(filter(None, parameters.split(","))),
+            output,
+            as_json,
+        )
+    )
 
 
 def identify(

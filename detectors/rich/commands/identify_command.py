@@ -52,8 +52,13 @@ class Matrix:
         return _shares(self.counts, self.counts.sum(axis=1))
 
     def as_dict(self) -> dict[str, Any]:
-        return {"about": self.about, "classes": self.classes, "counts": self.counts.tolist(),
-                "efficiency": _none_for_nan(self.efficiency), "purity": _none_for_nan(self.purity)}  # fmt: skip
+        return {
+            "about": self.about,
+            "classes": self.classes,
+            "counts": self.counts.tolist(),
+            "efficiency": _none_for_nan(self.efficiency),
+            "purity": _none_for_nan(self.purity),
+        }
 
 
 def run(order: Options) -> None:
@@ -79,10 +84,14 @@ def matrices_of(config: RichConfig, n_events: int, seed: int, max_pull: float) -
     is_electron = events.ring_in_time & (events.ring_particle == PARTICLES.index("electron"))
     return [
         _by_number("rings", MOST_RINGS, per_event(events.rings, events.ring_in_time), rings.n_rings),
-        _by_number("electron-like rings", MOST_ELECTRONS, per_event(events.rings, is_electron),
-                   per_event(rings, electron_like(rings, electron_ring_radius_mm=radius_mm, max_pull=max_pull))),
+        _by_number(
+            "electron-like rings",
+            MOST_ELECTRONS,
+            per_event(events.rings, is_electron),
+            per_event(rings, electron_like(rings, electron_ring_radius_mm=radius_mm, max_pull=max_pull)),
+        ),
         _particles(events, rings, radius_mm),
-    ]  # fmt: skip
+    ]
 
 
 def _by_number(what: str, most: int, true: NDArray[np.int64], found: NDArray[np.int64]) -> Matrix:
@@ -97,9 +106,11 @@ def _particles(events: SimulatedEvents, rings: Any, electron_ring_radius_mm: flo
     known = events.ring_particle[pairs.true_ring] < len(PARTICLES)
     true, found = pairs.true_ring[known], pairs.found_ring[known]
     identity = identify(
-        rings.radius_mm[found], rings.quality.covariance_mm2[found, 2, 2], events.ring_momentum_gev[true],
+        rings.radius_mm[found],
+        rings.quality.covariance_mm2[found, 2, 2],
+        events.ring_momentum_gev[true],
         electron_ring_radius_mm=electron_ring_radius_mm,
-    )  # fmt: skip
+    )
     counts = confusion(events.ring_particle[true].astype(np.int64), identity.particle, len(PARTICLES))
     return Matrix("particles, by the radius of their rings and the momentum of their tracks", PARTICLES, counts)
 

@@ -45,8 +45,9 @@ def find_and_show(
     used: HitEvents, n_hits: int, algorithm: str, params: Mapping[str, Any], threads: int | None
 ) -> Rings:
     """Finds the rings of these hits, of n_hits in the file, and prints how many there are. params: as find_rings()."""
-    found = find_rings(used.x_mm, used.y_mm, used.event_offset, algorithm=algorithm, params=params, threads=threads,
-                       progress=True)  # fmt: skip
+    found = find_rings(
+        used.x_mm, used.y_mm, used.event_offset, algorithm=algorithm, params=params, threads=threads, progress=True
+    )
     print(f"{used.n_events} events, {len(used.x_mm):,} of {n_hits:,} hits used")
     print(f"{len(found)} rings, {len(found) / used.n_events:.2f} per event, algorithm {algorithm}")
     return found

@@ -54,10 +54,15 @@ def _tuned(config: RichConfig, order: Options) -> Tuned:
             shown.show(display.Progress(time.monotonic() - began_s, items))
 
         return tune(
-            finder_params(config), detector(config),
-            n_events=order.n_events, seed=order.seed, ghost_weight=order.ghost_weight,
-            in_time_window_ns=config.trigger.in_time_window_ns, keys=order.keys or TUNED, heard=hear,
-        )  # fmt: skip
+            finder_params(config),
+            detector(config),
+            n_events=order.n_events,
+            seed=order.seed,
+            ghost_weight=order.ghost_weight,
+            in_time_window_ns=config.trigger.in_time_window_ns,
+            keys=order.keys or TUNED,
+            heard=hear,
+        )
 
 
 def _show(tuned: Tuned, order: Options, console: Console) -> None:
@@ -75,8 +80,12 @@ def _show(tuned: Tuned, order: Options, console: Console) -> None:
 
 def _columns(side: Side) -> tuple[str, str, str, str]:
     score = side.score
-    return (_with_error(score.efficiency_5mm), _with_error(score.efficiency_10mm), _with_error(score.ghosts),
-            f"{side.ns_per_event:.0f}")  # fmt: skip
+    return (
+        _with_error(score.efficiency_5mm),
+        _with_error(score.efficiency_10mm),
+        _with_error(score.ghosts),
+        f"{side.ns_per_event:.0f}",
+    )
 
 
 def _with_error(share: Share) -> str:
@@ -86,7 +95,10 @@ def _with_error(share: Share) -> str:
 def _as_toml(tuned: Tuned, order: Options) -> str:
     words = " ".join(["anello", *sys.argv[1:]])
     before, after = (side.score.efficiency_5mm.value for side in (tuned.before, tuned.after))
-    lines = [f"# {words}", f"# within 5 mm of seed {tuned.judge_seed}: {before:.4f} before, {after:.4f} after",
-             f"[trigger.{SECTION}]"]  # fmt: skip
+    lines = [
+        f"# {words}",
+        f"# within 5 mm of seed {tuned.judge_seed}: {before:.4f} before, {after:.4f} after",
+        f"[trigger.{SECTION}]",
+    ]
     lines += [f"{key.removeprefix(f'{SECTION}.')} = {value:g}" for key, value in tuned.changed.items()]
     return "\n".join(lines) + "\n"

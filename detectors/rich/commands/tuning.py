@@ -19,11 +19,13 @@ from ..analysis.rings import Rings
 from ..analysis.simulation import simulate
 
 # Of multiring, those that decide which rings are found, and not how long that takes.
+# fmt: off
 TUNED = (
     "yield_hits", "noise_hits", "smear_mm", "radius_mean_mm", "radius_sd_mm", "ring_prior", "ring_cost_hits",
     "score_window_mm", "min_strength", "min_own_hits", "retry_strength", "doubt_share", "doubt_rest_hits",
     "seed_window_mm", "refine_window_mm", "distinct_mm", "refit_stride", "refit_widening",
-)  # fmt: skip
+)
+# fmt: on
 STEPS = (0.3, 0.15, 0.07)  # relative, one round each
 SECTION = "multiring"
 
@@ -56,9 +58,12 @@ def sample(n_events: int, seed: int, in_time_window_ns: float, detector: Mapping
     used = events.within(in_time_window_ns)
     n_noise = np.count_nonzero(used & (events.hit_ring < 0))
     return HitSample(
-        *events.chosen_hits(used), events.rings, events.ring_in_time,
-        float(events.rings.n_hits[events.ring_in_time].mean()), n_noise / max(n_events, 1),
-    )  # fmt: skip
+        *events.chosen_hits(used),
+        events.rings,
+        events.ring_in_time,
+        float(events.rings.n_hits[events.ring_in_time].mean()),
+        n_noise / max(n_events, 1),
+    )
 
 
 @dataclass(frozen=True)
@@ -90,9 +95,16 @@ Heard = Callable[[int, int, float], None]  # sets tried, of so many, and what th
 
 
 def tune(
-    params: Mapping[str, float], detector: Mapping[str, Any], *, n_events: int = 20_000, seed: int = 1,
-    ghost_weight: float = 1.0, in_time_window_ns: float = 8.0, keys: Sequence[str] = TUNED, heard: Heard | None = None,
-) -> Tuned:  # fmt: skip
+    params: Mapping[str, float],
+    detector: Mapping[str, Any],
+    *,
+    n_events: int = 20_000,
+    seed: int = 1,
+    ghost_weight: float = 1.0,
+    in_time_window_ns: float = 8.0,
+    keys: Sequence[str] = TUNED,
+    heard: Heard | None = None,
+) -> Tuned:
     """Fits parameters of `multiring` to a detector.
 
     params: where to begin, keys below [trigger], e.g. {"multiring.ring_prior": 14}; those that are not given are the
@@ -175,5 +187,7 @@ def _known() -> tuple[dict[str, float], dict[str, tuple[float, float]]]:
 
     keys = next(table["keys"] for table in _engine.key_tables().values() if table["section"] == f"trigger.{SECTION}")
     real = {key: about for key, about in keys.items() if isinstance(about["default"], float)}
-    return ({f"{SECTION}.{key}": about["default"] for key, about in real.items()},
-            {key: (about["least"], about["most"]) for key, about in real.items()})  # fmt: skip
+    return (
+        {f"{SECTION}.{key}": about["default"] for key, about in real.items()},
+        {key: (about["least"], about["most"]) for key, about in real.items()},
+    )

@@ -97,79 +97,108 @@ class RichConfig(FrontEndsConfig):
 
     def relations(self) -> Iterator[Relation]:
         yield Relation(
-            len(self.source.ports) == self.source.n_boards, "source.ports",
-            f"the RICH has {self.source.n_boards} readout boards, one port each", "The default is [0, 0, 0, 0]",
-        )  # fmt: skip
+            len(self.source.ports) == self.source.n_boards,
+            "source.ports",
+            f"the RICH has {self.source.n_boards} readout boards, one port each",
+            "The default is [0, 0, 0, 0]",
+        )
         yield Relation(
-            self.source.first_board + self.source.n_boards <= N_RICH_BOARDS, "source.first_board",
-            f"must leave source.n_boards, {self.source.n_boards}, among {N_RICH_BOARDS}", "The default is 0",
-        )  # fmt: skip
+            self.source.first_board + self.source.n_boards <= N_RICH_BOARDS,
+            "source.first_board",
+            f"must leave source.n_boards, {self.source.n_boards}, among {N_RICH_BOARDS}",
+            "The default is 0",
+        )
         yield from super().relations()
         yield from self._relations_of_simulation()
         yield from publish_relations(self.publish)
         yield Relation(
             not self.source.faults.corrupt or (self.source.format == "mgp" and self.source.checksum),
-            "source.faults.corrupt", "needs source.format mgp with source.checksum: nothing else tells a changed byte",
-            "Set source.checksum = true and source.format = \"mgp\"",
-        )  # fmt: skip
+            "source.faults.corrupt",
+            "needs source.format mgp with source.checksum: nothing else tells a changed byte",
+            'Set source.checksum = true and source.format = "mgp"',
+        )
         yield Relation(
-            self.receive.lanes <= len(self.receive.ports), "receive.lanes",
-            f"must not be above the number of ports, {len(self.receive.ports)}", "The default is 1",
-        )  # fmt: skip
+            self.receive.lanes <= len(self.receive.ports),
+            "receive.lanes",
+            f"must not be above the number of ports, {len(self.receive.ports)}",
+            "The default is 1",
+        )
         yield Relation(
-            self.receive.lanes == 1 or self.receive.backend in ("socket", "io_uring"), "receive.lanes",
+            self.receive.lanes == 1 or self.receive.backend in ("socket", "io_uring"),
+            "receive.lanes",
             f"must be 1 where receive.backend is {self.receive.backend}: it takes all ports from one place",
             'Set receive.backend = "socket"',
-        )  # fmt: skip
+        )
         accept = self.trigger.acceptance
         yield Relation(
-            accept.radius_min_mm + 1 <= accept.radius_max_mm, "trigger.acceptance.radius_min_mm",
-            f"must be at least 1 mm below radius_max_mm, {accept.radius_max_mm}", "The default is 88",
-        )  # fmt: skip
+            accept.radius_min_mm + 1 <= accept.radius_max_mm,
+            "trigger.acceptance.radius_min_mm",
+            f"must be at least 1 mm below radius_max_mm, {accept.radius_max_mm}",
+            "The default is 88",
+        )
         yield Relation(
-            self.trigger.cheaper_after <= self.trigger.pass_after, "trigger.pass_after",
-            f"must not be below cheaper_after, {self.trigger.cheaper_after:g}", "The defaults are 0.5 and 0.75",
-        )  # fmt: skip
+            self.trigger.cheaper_after <= self.trigger.pass_after,
+            "trigger.pass_after",
+            f"must not be below cheaper_after, {self.trigger.cheaper_after:g}",
+            "The defaults are 0.5 and 0.75",
+        )
         yield Relation(
-            not (self.trigger.plugin and self.trigger.python), "trigger.python",
-            "cannot be given together with trigger.plugin", "Leave one of them empty",
-        )  # fmt: skip
+            not (self.trigger.plugin and self.trigger.python),
+            "trigger.python",
+            "cannot be given together with trigger.plugin",
+            "Leave one of them empty",
+        )
 
     def _relations_of_simulation(self) -> Iterator[Relation]:
         simulation = self.source.simulation
         yield Relation(
-            simulation.momentum_min_gev <= simulation.momentum_max_gev, "source.simulation.momentum_min_gev",
-            f"must not be above momentum_max_gev, {simulation.momentum_max_gev}", "The default is 15",
-        )  # fmt: skip
+            simulation.momentum_min_gev <= simulation.momentum_max_gev,
+            "source.simulation.momentum_min_gev",
+            f"must not be above momentum_max_gev, {simulation.momentum_max_gev}",
+            "The default is 15",
+        )
         yield Relation(
-            sum(simulation.ring_shares) > 0, "source.simulation.ring_shares", "must not all be 0",
+            sum(simulation.ring_shares) > 0,
+            "source.simulation.ring_shares",
+            "must not all be 0",
             "[0, 1] makes events with one ring",
-        )  # fmt: skip
+        )
         particles = (simulation.pion_share, simulation.muon_share, simulation.electron_share, simulation.kaon_share)
         yield Relation(
-            sum(particles) > 0, "source.simulation.pion_share",
-            "the shares of pions, muons, electrons and kaons must not all be 0", "Set one of them to 1",
-        )  # fmt: skip
+            sum(particles) > 0,
+            "source.simulation.pion_share",
+            "the shares of pions, muons, electrons and kaons must not all be 0",
+            "Set one of them to 1",
+        )
         yield Relation(
             simulation.momentum_min_gev <= simulation.momentum_mean_gev <= simulation.momentum_max_gev,
             "source.simulation.momentum_mean_gev",
             f"must be {simulation.momentum_min_gev} to {simulation.momentum_max_gev}, as momentum_min_gev and _max_gev "
-            "say", "The default is 31.34",
-        )  # fmt: skip
+            "say",
+            "The default is 31.34",
+        )
         yield Relation(
-            simulation.centre_max_mm >= simulation.centre_sd_mm / 10, "source.simulation.centre_max_mm",
+            simulation.centre_max_mm >= simulation.centre_sd_mm / 10,
+            "source.simulation.centre_max_mm",
             f"must be at least a tenth of centre_sd_mm, {simulation.centre_sd_mm}: centres are drawn until they lie "
-            "inside", "The default is 1000",
-        )  # fmt: skip
+            "inside",
+            "The default is 1000",
+        )
         yield Relation(
-            simulation.radius_min_mm <= simulation.radius_max_mm, "source.simulation.radius_min_mm",
-            f"must not be above radius_max_mm, {simulation.radius_max_mm}", "The default is 100",
-        )  # fmt: skip
+            simulation.radius_min_mm <= simulation.radius_max_mm,
+            "source.simulation.radius_min_mm",
+            f"must not be above radius_max_mm, {simulation.radius_max_mm}",
+            "The default is 100",
+        )
         yield Relation(
-            simulation.out_of_time_min_ns <= simulation.out_of_time_max_ns, "source.simulation.out_of_time_min_ns",
-            f"must not be above out_of_time_max_ns, {simulation.out_of_time_max_ns}", "The default is 8",
-        )  # fmt: skip
+            simulation.out_of_time_min_ns <= simulation.out_of_time_max_ns,
+            "source.simulation.out_of_time_min_ns",
+            f"must not be above out_of_time_max_ns, {simulation.out_of_time_max_ns}",
+            "The default is 8",
+        )
         yield Relation(
-            simulation.out_of_time_min_ns <= self.source.out_of_time_reach_ns, "source.out_of_time_reach_ns",
-            f"must not be below simulation.out_of_time_min_ns, {simulation.out_of_time_min_ns}", "The default is 212",
-        )  # fmt: skip
+            simulation.out_of_time_min_ns <= self.source.out_of_time_reach_ns,
+            "source.out_of_time_reach_ns",
+            f"must not be below simulation.out_of_time_min_ns, {simulation.out_of_time_min_ns}",
+            "The default is 212",
+        )

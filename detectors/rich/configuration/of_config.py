@@ -28,8 +28,12 @@ def refuse_what_no_finder_reads(settings: Sequence[str]) -> None:
     for setting in settings:
         key, _, value = setting.partition("=")
         if key != ALGORITHM and not key.startswith((*FINDER, "chain")):
-            raise ConfigError(key, "is no key of the ring finders", value,
-                              f"They read {ALGORITHM}, {', '.join(f'{one}*' for one in FINDER)}")  # fmt: skip
+            raise ConfigError(
+                key,
+                "is no key of the ring finders",
+                value,
+                f"They read {ALGORITHM}, {', '.join(f'{one}*' for one in FINDER)}",
+            )
 
 
 def finder_params(config: RichConfig) -> dict[str, Any]:

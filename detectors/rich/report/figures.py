@@ -31,9 +31,14 @@ def execution(samples: Mapping[str, NDArray[Any]]) -> Figure | None:
     for label, name, colour in series:
         x, low, middle, high = _bands(samples["n_events"], samples[name] * 1e-3)
         figure.add_scatter(
-            x=x, y=middle, name=label, mode="lines+markers", line={"color": colour, "width": 2}, marker={"size": 6},
+            x=x,
+            y=middle,
+            name=label,
+            mode="lines+markers",
+            line={"color": colour, "width": 2},
+            marker={"size": 6},
             error_y={"type": "data", "symmetric": False, "array": high, "arrayminus": low, "width": 3},
-        )  # fmt: skip
+        )
     plot.styled(figure, x="events in the batch", y="time per batch, µs")
     figure.update_xaxes(type="log", dtick=np.log10(2), tickformat=",d")
     figure.update_yaxes(type="log", dtick=1, exponentformat="power")
@@ -68,14 +73,20 @@ def efficiency(scores: Scores) -> Figure:
 def _add_shares(figure: Figure, name: str, colour: str, shares: Mapping[int, Share]) -> None:
     known = {n: share for n, share in shares.items() if share.total}
     figure.add_scatter(
-        x=list(known), y=[100 * share.value for share in known.values()], name=name, mode="lines+markers",
-        line={"color": colour, "width": 2}, marker={"size": 8},
+        x=list(known),
+        y=[100 * share.value for share in known.values()],
+        name=name,
+        mode="lines+markers",
+        line={"color": colour, "width": 2},
+        marker={"size": 8},
         error_y={
-            "type": "data", "symmetric": False, "width": 4,
+            "type": "data",
+            "symmetric": False,
+            "width": 4,
             "array": [100 * (share.high - share.value) for share in known.values()],
             "arrayminus": [100 * (share.value - share.low) for share in known.values()],
         },
-    )  # fmt: skip
+    )
 
 
 def resolution(scores: Scores) -> Figure:

@@ -8,14 +8,19 @@ from numpy.typing import NDArray
 
 KIND = "rich"
 MAX_RINGS, MAX_HITS = 8, 128
+# fmt: off
 RING = np.dtype({"names": ["x_mm", "y_mm", "radius_mm", "n_hits"], "formats": ["<f4", "<f4", "<f4", "<u2"],
-                 "offsets": [0, 4, 8, 12], "itemsize": 16})  # fmt: skip
+                 "offsets": [0, 4, 8, 12], "itemsize": 16})
+# fmt: on
 # EventSnapshot in chain/samples.hpp
-SNAPSHOT = np.dtype({
-    "names": ["event_key", "n_hits", "n_rings", "rings", "hit_pmt", "hit_time_fine"],
-    "formats": ["<u8", "<u4", "u1", (RING, MAX_RINGS), ("<u2", MAX_HITS), ("<i2", MAX_HITS)],
-    "offsets": [0, 8, 12, 16, 144, 400], "itemsize": 656,
-})  # fmt: skip
+SNAPSHOT = np.dtype(
+    {
+        "names": ["event_key", "n_hits", "n_rings", "rings", "hit_pmt", "hit_time_fine"],
+        "formats": ["<u8", "<u4", "u1", (RING, MAX_RINGS), ("<u2", MAX_HITS), ("<i2", MAX_HITS)],
+        "offsets": [0, 8, 12, 16, 144, 400],
+        "itemsize": 656,
+    }
+)
 
 
 @dataclass(frozen=True)

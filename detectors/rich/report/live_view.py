@@ -50,12 +50,18 @@ class RichLive:
         cheaper = {words: n for words, name in EFFORTS[1:] if (n := count_of(node, "trigger", name))}
         return [
             self._receive(node),
-            Stage("build", "fragments → events", count_of(node, "build", "fragments_in"), "fragments", built, "events",
-                  _lost(node, "build")),
-            Stage("trigger", "events → rings → decisions", decided, "events", decided, "decisions",
-                  {}, cheaper),
+            Stage(
+                "build",
+                "fragments → events",
+                count_of(node, "build", "fragments_in"),
+                "fragments",
+                built,
+                "events",
+                _lost(node, "build"),
+            ),
+            Stage("trigger", "events → rings → decisions", decided, "events", decided, "decisions", {}, cheaper),
             *self._outputs(node),
-        ]  # fmt: skip
+        ]
 
     def _receive(self, node: Counters) -> Stage:
         if has_merged(node):
@@ -69,15 +75,42 @@ class RichLive:
     def _outputs(self, node: Counters) -> list[Stage]:
         found = []
         if "emit" in node:
-            found.append(Stage("emit", "L0 primitives over UDP", count_of(node, "emit", "primitives_in"), "primitives",
-                               count_of(node, "emit", "frames_sent"), "frames", _lost(node, "emit")))  # fmt: skip
+            found.append(
+                Stage(
+                    "emit",
+                    "L0 primitives over UDP",
+                    count_of(node, "emit", "primitives_in"),
+                    "primitives",
+                    count_of(node, "emit", "frames_sent"),
+                    "frames",
+                    _lost(node, "emit"),
+                )
+            )
         if "store" in node:
-            found.append(Stage("store", "decisions → HDF5", count_of(node, "store", "events_seen"), "decisions",
-                               count_of(node, "store", "events_stored"), "stored", _lost(node, "store")))  # fmt: skip
+            found.append(
+                Stage(
+                    "store",
+                    "decisions → HDF5",
+                    count_of(node, "store", "events_seen"),
+                    "decisions",
+                    count_of(node, "store", "events_stored"),
+                    "stored",
+                    _lost(node, "store"),
+                )
+            )
         if "publish" in node:
             dropped = {name: n for name, n in node["publish"].items() if name.startswith("records_dropped")}
-            found.append(Stage("publish", "records for subscribers", count_of(node, "publish", "records_in"), "records",
-                               count_of(node, "publish", "records_sent"), "records", dropped))  # fmt: skip
+            found.append(
+                Stage(
+                    "publish",
+                    "records for subscribers",
+                    count_of(node, "publish", "records_in"),
+                    "records",
+                    count_of(node, "publish", "records_sent"),
+                    "records",
+                    dropped,
+                )
+            )
         return found
 
     def flaws(self, node: Counters, source: Counters | None) -> Sequence[Flaw]:
@@ -113,10 +146,12 @@ class RichLive:
         in_time = np.abs(seen.hit_time_fine[known] * TICK_NS / 256) <= self._window_ns
         rings = [[float(ring[name]) for name in ("x_mm", "y_mm", "radius_mm")] for ring in seen.rings]
         return {
-            "kind": "rings", "about": f"{len(at)} hits, {len(rings)} rings", "extent": self._extent_mm,
+            "kind": "rings",
+            "about": f"{len(at)} hits, {len(rings)} rings",
+            "extent": self._extent_mm,
             "hits": [[round(float(x), 1), round(float(y), 1), bool(t)] for (x, y), t in zip(at, in_time, strict=True)],
             "rings": [ring for ring in rings if np.isfinite(ring).all() and ring[2] > 0],
-        }  # fmt: skip
+        }
 
 
 def _state(node: Counters, number: int) -> str:

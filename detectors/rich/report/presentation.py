@@ -69,16 +69,21 @@ class RichPresentation:
         record = self._record
         drawn = {name: words for name, words in LEGS.items() if name not in NOT_DRAWN}
         yield latency_section(
-            record, LEGS, "From the packet that carried an event's earliest fragment to its decision, stage by stage, "
+            record,
+            LEGS,
+            "From the packet that carried an event's earliest fragment to its decision, stage by stage, "
             "for every event; and from the event itself, by the front ends' clock: what kept them from sending it "
-            "counts there. Both axes are logarithmic.", drawn=drawn, deadline_us=DEADLINE_US,
-        )  # fmt: skip
+            "counts there. Both axes are logarithmic.",
+            drawn=drawn,
+            deadline_us=DEADLINE_US,
+        )
         yield over_time(record, LEGS[record.whole_way], DEADLINE_US)
         yield section(
-            "Execution time", "Time spent on a batch of events by merging and by ring finding, against the events in "
+            "Execution time",
+            "Time spent on a batch of events by merging and by ring finding, against the events in "
             "it: median, and the range that holds 80 % of the batches.",
             figure(figures.execution(record.execution), _execution_words(record.execution)),
-        )  # fmt: skip
+        )
         scores, agreement = record.scores(), record.agreement()
         if scores:
             yield _quality(scores)
@@ -88,8 +93,9 @@ class RichPresentation:
             yield section("Against the reference", "", words(about))
         pictures = figures.displays(record)
         if pictures:
-            cells = "".join(f"<div>{figure(one.figure, one.words or 'an event as it was decided')}</div>"
-                            for one in pictures)  # fmt: skip
+            cells = "".join(
+                f"<div>{figure(one.figure, one.words or 'an event as it was decided')}</div>" for one in pictures
+            )
             about = (
                 "Hits in the common frame of both disks, as they were decided. Chosen by the truth, where it is known: "
             )
@@ -106,9 +112,12 @@ def _quality_table(lines: list[tuple[str, Score]]) -> Table:
         shares = (score.efficiency_5mm, score.efficiency_10mm, score.ghosts)
         resolutions = (score.centre_resolution_mm, score.radius_resolution_mm)
         table.add_row(
-            label, f"{score.n_events:,}", f"{score.n_independent:,}", *(percent(one) for one in shares),
+            label,
+            f"{score.n_events:,}",
+            f"{score.n_independent:,}",
+            *(percent(one) for one in shares),
             *("-" if math.isnan(one) else f"{one:.2f}" for one in resolutions),
-        )  # fmt: skip
+        )
     return table
 
 

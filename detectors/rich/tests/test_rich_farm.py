@@ -17,10 +17,19 @@ pytestmark = pytest.mark.process
 
 ROOT = Path(__file__).parents[3]
 # Timeout and deadline: a thread that has to wait for a core makes nothing late, and decisions depend on the data alone.
-CHAIN = ["source.n_bursts=2", "source.burst_ms=150", "source.gap_ms=50", "source.rate_hz=40000", "run.seed=5",
-         "store.prescale_log2=0", "source.simulation.n_pool_events=2000",
-         f"build.timeout_ms={PATIENCE_MS}", "trigger.deadline_us=0", "publish.to=stream",
-         f"publish.address=@test-decisions-{os.getpid()}-{{node}}"]  # fmt: skip
+CHAIN = [
+    "source.n_bursts=2",
+    "source.burst_ms=150",
+    "source.gap_ms=50",
+    "source.rate_hz=40000",
+    "run.seed=5",
+    "store.prescale_log2=0",
+    "source.simulation.n_pool_events=2000",
+    f"build.timeout_ms={PATIENCE_MS}",
+    "trigger.deadline_us=0",
+    "publish.to=stream",
+    f"publish.address=@test-decisions-{os.getpid()}-{{node}}",
+]
 
 
 def anello(*arguments: str) -> None:
@@ -58,8 +67,13 @@ def by_key(found: dict[str, Any]) -> dict[int, list[tuple[float, ...]]]:
 
 
 def test_two_nodes_decide_what_one_node_decides(farm: tuple[Path, dict[str, Any]], tmp_path: Path) -> None:
-    anello("run", str(ROOT / "detectors/rich/na62-rich.toml"), "--report-dir", str(tmp_path),
-           *options([*CHAIN, "run.display=off"]))  # fmt: skip
+    anello(
+        "run",
+        str(ROOT / "detectors/rich/na62-rich.toml"),
+        "--report-dir",
+        str(tmp_path),
+        *options([*CHAIN, "run.display=off"]),
+    )
     alone = by_key(decisions.read(tmp_path / "decisions.h5"))
     parts = [by_key(decisions.read(farm[0] / f"decisions-node{node}.h5")) for node in (0, 1)]
     assert len(alone) > 5000

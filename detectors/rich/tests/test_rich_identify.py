@@ -76,9 +76,13 @@ def test_the_example_decides_by_both_numbers() -> None:
     events = anello.simulate.rich(300, seed=5, out_of_time_rings=0.0)
     n = len(events.hit_pmt)
     batch = Batch(
-        np.arange(300, dtype=np.uint64), events.event_offset, events.hit_pmt, events.hit_x_mm, events.hit_y_mm,
+        np.arange(300, dtype=np.uint64),
+        events.event_offset,
+        events.hit_pmt,
+        events.hit_x_mm,
+        events.hit_y_mm,
         np.zeros(n, np.int16),
-    )  # fmt: skip
+    )
     offset, *_, ids = as_columns(example().decide(batch), 300)
     n_rings = np.diff(offset.astype(int))
     assert (ids[n_rings == 0] == 0).all()

@@ -66,8 +66,11 @@ def test_nothing_is_no_rings() -> None:
 
 def test_rings_as_arrays_and_as_an_object_are_the_same() -> None:
     arrays = ([0, 2, 2], [1.0, 2.0], [3, 4], np.array([150.0, 160.0]))
-    ours = anello.Rings(*(np.asarray(column, np.float32) for column in arrays[1:]), np.array([7, 8], np.uint16),
-                        np.array(arrays[0], np.uint32))  # fmt: skip
+    ours = anello.Rings(
+        *(np.asarray(column, np.float32) for column in arrays[1:]),
+        np.array([7, 8], np.uint16),
+        np.array(arrays[0], np.uint32),
+    )
     plain, rings = as_columns(arrays, 2), as_columns(ours, 2)
     for position in (0, 1, 2, 3, 5):
         np.testing.assert_array_equal(plain[position], rings[position])
@@ -144,9 +147,16 @@ def test_the_example_decides_a_run(tmp_path: Path) -> None:
 @pytest.mark.long
 def test_primitives_by_the_function_in_two_threads(tmp_path: Path) -> None:
     code, output, summary = run(
-        tmp_path, "--trigger", f"{EXAMPLE}:by_multiplicity", "--set", "trigger.threads=2", "--set",
-        "source.simulation.ring_shares=[0, 1]", "--set", "source.simulation.noise_hits=40",
-    )  # fmt: skip
+        tmp_path,
+        "--trigger",
+        f"{EXAMPLE}:by_multiplicity",
+        "--set",
+        "trigger.threads=2",
+        "--set",
+        "source.simulation.ring_shares=[0, 1]",
+        "--set",
+        "source.simulation.noise_hits=40",
+    )
     assert code == 0, output
     trigger = summary["counters"]["node"]["trigger"]
     assert trigger["rings"] == 0

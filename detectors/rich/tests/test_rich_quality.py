@@ -13,8 +13,16 @@ from anello.rich import decisions
 
 pytestmark = pytest.mark.process
 
-SETTINGS = ("source.n_bursts=1", "source.burst_ms=100", "source.rate_hz=20000", "run.seed=5", "run.display=off",
-            "store.prescale_log2=0", "trigger.deadline_us=0", f"build.timeout_ms={PATIENCE_MS}")  # fmt: skip
+SETTINGS = (
+    "source.n_bursts=1",
+    "source.burst_ms=100",
+    "source.rate_hz=20000",
+    "run.seed=5",
+    "run.display=off",
+    "store.prescale_log2=0",
+    "trigger.deadline_us=0",
+    f"build.timeout_ms={PATIENCE_MS}",
+)
 
 
 def stored(folder: Path, *settings: str) -> dict[str, np.ndarray]:

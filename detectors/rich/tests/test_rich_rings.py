@@ -205,8 +205,10 @@ def test_covariance_is_the_spread_of_found_rings(n_rings: int, most: float) -> N
     assert found.quality is not None
     pairs = physics.match(events.rings, found)
     variances = np.diagonal(found.quality.covariance_mm2, axis1=1, axis2=2)[pairs.found_ring]
-    misses = [getattr(found, of)[pairs.found_ring] - getattr(events.rings, of)[pairs.true_ring]
-              for of in ("x_mm", "y_mm", "radius_mm")]  # fmt: skip
+    misses = [
+        getattr(found, of)[pairs.found_ring] - getattr(events.rings, of)[pairs.true_ring]
+        for of in ("x_mm", "y_mm", "radius_mm")
+    ]
     pulls = np.stack(misses, axis=1) / np.sqrt(variances)
     width = 1.4826 * np.median(np.abs(pulls), axis=0)  # the standard deviation of a Gaussian, whatever its tails
     print(f"{n_rings} rings: pulls of x, y, radius {width.round(3)}")
@@ -273,10 +275,14 @@ def test_hits_that_are_no_ring(algorithm: str, n: int) -> None:
     along = np.linspace(-300, 300, n)
     zero = np.zeros(n)
     no_rings = {
-        "one PMT": (zero + 30, zero - 20), "on a line": (along, zero), "on a slanted line": (along, 0.5 * along + 7),
-        "two PMTs": (np.where(np.arange(n) % 2, 100.0, -100.0), zero), "far away": (zero + 1e30, zero - 1e30),
-        "beyond": (along + 20_000, along - 20_000), "the smallest": (along * 1e-40, along * 1e-40),
-    }  # fmt: skip
+        "one PMT": (zero + 30, zero - 20),
+        "on a line": (along, zero),
+        "on a slanted line": (along, 0.5 * along + 7),
+        "two PMTs": (np.where(np.arange(n) % 2, 100.0, -100.0), zero),
+        "far away": (zero + 1e30, zero - 1e30),
+        "beyond": (along + 20_000, along - 20_000),
+        "the smallest": (along * 1e-40, along * 1e-40),
+    }
     for what, (x_mm, y_mm) in no_rings.items():
         found = anello.rich.find_rings(x_mm, y_mm, [0, n], algorithm=algorithm)
         assert_valid(found, 1)

@@ -32,8 +32,9 @@ def test_what_was_set_wrong_is_found_and_holds_for_other_events() -> None:
 
 
 def test_the_same_seed_gives_the_same_parameters() -> None:
-    first, second = (tune({}, {"noise_hits": 8}, n_events=400, seed=5, keys=("noise_hits", "ring_prior"))
-                     for _ in range(2))  # fmt: skip
+    first, second = (
+        tune({}, {"noise_hits": 8}, n_events=400, seed=5, keys=("noise_hits", "ring_prior")) for _ in range(2)
+    )
     assert first.after.params == second.after.params
     assert first.after.score == second.after.score
 

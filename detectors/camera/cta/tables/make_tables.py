@@ -35,8 +35,10 @@ def nectarcam() -> Iterable[Any]:
 
 # Of the first of three sectors, each turned by 120 degrees: its first module's twelve pixels in steps of half a pixel's
 # pitch and of a row; the steps from module to module; all of them from here.
+# fmt: off
 DIGICAM_MODULE = ((3, 0), (2, -1), (3, -2), (2, -3), (1, 0), (0, -1), (1, -2), (0, -3), (-2, -1), (-1, -2), (-2, -3),
-                  (-1, -4))  # fmt: skip
+                  (-1, -4))
+# fmt: on
 DIGICAM_STEPS = ((0, -4), (6, 2))
 DIGICAM_CENTRE_MM = (24.3, 7.0148)
 HALF_PITCH_MM, ROW_MM = 12.15, 12.15 * math.sqrt(3)

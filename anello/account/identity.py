@@ -7,7 +7,7 @@ with mep a burst). Sets of numbers are sorted, disjoint ranges (begin, end), end
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any, Self
+from typing import NotRequired, Self, TypedDict
 
 Ranges = tuple[tuple[int, int], ...]
 
@@ -100,6 +100,30 @@ def ranges_of(listed: Iterable[Sequence[int]], cause: int | None = None) -> Rang
 
 
 # --- One board ----------------------------------------------------------------------------------------------------
+Listed = Sequence[Sequence[int]]  # [epoch, begin, end, cause] of each range
+
+
+class ListedAsMade(TypedDict):
+    """The numbers of one board, as its front end lists them: Source.sequences()."""
+
+    made: Listed
+    withheld: Listed
+    not_listed: int  # ranges that there was no room for
+
+
+class ListedAsCame(TypedDict):
+    """The numbers of one board, as a node lists them: Node.sequences()."""
+
+    expected: Listed
+    missing: Listed
+    unused: NotRequired[Listed]  # where a node says why it did not use what came
+    not_listed: int
+
+
+MadeByBoard = Mapping[int, ListedAsMade]
+CameByBoard = Mapping[int, ListedAsCame]
+
+
 @dataclass(frozen=True)
 class SentNumbers:
     """What a board made, and what of it was withheld: cause -> numbers. Source.sequences() of one board."""
@@ -109,7 +133,7 @@ class SentNumbers:
     is_whole: bool = True  # False: more ranges than were written down
 
     @classmethod
-    def of(cls, listed: Mapping[str, Any]) -> Self:
+    def of(cls, listed: ListedAsMade) -> Self:
         withheld = {words: ranges_of(listed["withheld"], cause) for cause, words in enumerate(CAUSES)}
         return cls(ranges_of(listed["made"]), withheld, not listed["not_listed"])
 
@@ -123,7 +147,7 @@ class ReceivedNumbers:
     is_whole: bool = True
 
     @classmethod
-    def of(cls, listed: Mapping[str, Any]) -> Self:
+    def of(cls, listed: ListedAsCame) -> Self:
         return cls(ranges_of(listed["expected"]), ranges_of(listed["missing"]), not listed["not_listed"])
 
     @property

@@ -10,6 +10,7 @@ from typing import Any
 from numpy.typing import NDArray
 
 from anello.account.history import Moment
+from anello.account.identity import CameByBoard, MadeByBoard
 from anello.account.ledger import Ledger
 from anello.account.notices import Notice
 from anello.account.over_time import MachineActivity
@@ -39,8 +40,8 @@ class Record(ABC):
     one_host: bool = False
     interface: str = ""  # that the front ends' datagrams leave by, where they are led from here
     cpu: Mapping[str, float] | None = None  # CpuTime.shares, while the front ends were sending
-    made: Mapping[int, Any] = field(default_factory=dict)  # by board: Source.sequences
-    came: Mapping[int, Any] = field(default_factory=dict)  # by board: Node.sequences
+    made: MadeByBoard = field(default_factory=dict)
+    came: CameByBoard = field(default_factory=dict)
     ended_badly: str = ""  # why the run did not end normally: its front ends were killed
     origin: Origin | None = None  # None: it was not made by a command
 

@@ -2,9 +2,20 @@
 """The ledger of numbered packets: each that a board made was used, or there is a cause why not."""
 
 from collections.abc import Callable, Iterator, Mapping
-from typing import Any
 
-from anello.account.identity import CAUSES, ORDERED, Matched, ReceivedNumbers, SentNumbers, matched, size
+from anello.account.identity import (
+    CAUSES,
+    ORDERED,
+    CameByBoard,
+    ListedAsCame,
+    ListedAsMade,
+    MadeByBoard,
+    Matched,
+    ReceivedNumbers,
+    SentNumbers,
+    matched,
+    size,
+)
 from anello.account.ledger import Counters, Ledger, Loss, Part, Reader, Row, sent_row, total
 from anello.account.verdict import Flaw, Word, source_flaws
 
@@ -39,8 +50,8 @@ def build_ledger(
     *,
     n_boards: int,
     one_host: bool,
-    made: Mapping[int, Any],
-    came: Mapping[int, Any],
+    made: MadeByBoard,
+    came: CameByBoard,
 ) -> Ledger:
     """own_rows: what the detector does with packets used."""
     node, source = Reader(node_counters), Reader(source_counters) if source_counters is not None else None
@@ -51,7 +62,7 @@ def build_ledger(
     return Ledger(tuple(rows), tuple(boards), tuple(lost))
 
 
-def _match(made: Mapping[str, Any] | None, came: Mapping[str, Any] | None) -> Matched | None:
+def _match(made: ListedAsMade | None, came: ListedAsCame | None) -> Matched | None:
     """A board's numbers never begin anew, whatever the node took for a restart."""
     return (
         None if made is None or came is None else matched(SentNumbers.of(made), ReceivedNumbers.of(came).in_one_epoch())

@@ -14,6 +14,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Protocol
 
+from anello.account.identity import ListedAsCame, ListedAsMade, MadeByBoard
 from anello.account.quantiles import honest, honest_legs
 from anello.configuration.origin import node_values
 from anello.errors import ConfigError, engine_errors
@@ -49,7 +50,7 @@ class ChainNode(Protocol):
 
     def notices(self) -> Sequence[Line]: ...
     def states(self) -> dict[str, str]: ...
-    def sequences(self) -> dict[int, dict[str, Any]]: ...
+    def sequences(self) -> dict[int, ListedAsCame]: ...
 
 
 class ChainSource(Protocol):
@@ -60,7 +61,7 @@ class ChainSource(Protocol):
     def running(self) -> bool: ...
     def set_state(self, word: str) -> None: ...
     def counters(self) -> CounterDict: ...
-    def sequences(self) -> dict[int, dict[str, Any]]: ...
+    def sequences(self) -> dict[int, ListedAsMade]: ...
     def truth(self) -> Mapping[str, Any]:
         """Arrays that say what was sent; empty where the report asks for none."""
 
@@ -135,7 +136,7 @@ class RunEnd:
     cpu: Mapping[str, float] | None
     truth: Mapping[str, Any] | None
     reference: Any  # of the chain's own kind: what another reconstruction found in the events of a file
-    made: Mapping[int, Any] = field(default_factory=dict)  # by board: Source.sequences
+    made: MadeByBoard = field(default_factory=dict)
     ended_badly: str = ""
     history: tuple[Moment, ...] = ()
     origin: Origin | None = None

@@ -20,6 +20,7 @@ from contextlib import suppress
 from pathlib import Path
 from typing import IO, TYPE_CHECKING, Any, Self
 
+from anello.account.identity import ListedAsMade
 from anello.counters import pages
 from anello.errors import ConfigError
 from anello.system.priority import going_first
@@ -164,7 +165,7 @@ class SourceProcess:
         assert self._child.stdout is not None
         self._lines = _lines_of(self._child.stdout)
         self.counters: dict[str, dict[str, int]] = {}
-        self.sequences: dict[int, dict[str, Any]] = {}  # Source.sequences, once it is done
+        self.sequences: dict[int, ListedAsMade] = {}  # once it is done
         self.truth_path: Path | None = None
         self.cpu_s = 0.0  # CPU time from start to end of sending, once it is done
         self.done = False  # nothing more will come

@@ -1,16 +1,15 @@
 # SPDX-License-Identifier: Apache-2.0
 """The ledger of what runs in virtual time: that of a real farm or chain, from what its processes say at their end."""
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from typing import Any
 
+from anello.account.identity import CameByBoard, MadeByBoard
 from anello.account.ledger import Counters, Ledger, Row
 from anello.exchange.account.ledger import CONSIDERED_DEAD, UNEXPLAINED, NodeCounters, build_exchange_ledger
 from anello.exchange.account.numbers import Account
 from anello.exchange.configuration.roles import each
-
-Numbers = Mapping[int, Any]  # by board
 
 
 @dataclass(frozen=True)
@@ -20,7 +19,7 @@ class VirtualChain:
     made and came, by board."""
 
     settings: Callable[[Any], Mapping[str, object]]
-    ledger: Callable[[Counters, Counters, Numbers, Numbers], Ledger]
+    ledger: Callable[[Counters, Counters, MadeByBoard, CameByBoard], Ledger]
 
     def what_is_off(self, told: dict[str, Any]) -> list[str]:
         """As what_is_off() of a farm. told: as virtual_books() of the chain's bindings gives it."""

@@ -1,8 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
 """A camera's chain in virtual time (`anello simulate`)."""
 
+from anello.account.identity import CameByBoard, MadeByBoard
 from anello.account.ledger import Counters, Ledger
-from anello.virtual_farm.books import Numbers, VirtualChain
+from anello.virtual_farm.books import VirtualChain
 
 from .account.ledger import build_camera_ledger
 from .configuration.config import CameraConfig, equal_runs
@@ -22,7 +23,7 @@ def settings(config: CameraConfig) -> dict[str, object]:
     }
 
 
-def ledger(node: Counters, source: Counters, made: Numbers, came: Numbers) -> Ledger:
+def ledger(node: Counters, source: Counters, made: MadeByBoard, came: CameByBoard) -> Ledger:
     """Each board has a port of its own there, so that builders share them evenly."""
     n_groups = sum(block.startswith("build.group") and block.count(".") == 1 for block in node)
     n_boards = sum(block.startswith("build.board") for block in node)

@@ -3,9 +3,9 @@
 
 from dataclasses import replace
 
-from anello.account.identity import ReceivedNumbers, size
+from anello.account.identity import CameByBoard, MadeByBoard, ReceivedNumbers, size
 from anello.account.ledger import Counters, Ledger, Reader, Row
-from anello.virtual_farm.books import Numbers, VirtualChain
+from anello.virtual_farm.books import VirtualChain
 
 from .account.board_ledger import Sequences
 from .account.ledger import build_ledger
@@ -23,7 +23,7 @@ def settings(config: RichConfig) -> dict[str, object]:
     }
 
 
-def ledger(node: Counters, source: Counters, made: Numbers, came: Numbers) -> Ledger:
+def ledger(node: Counters, source: Counters, made: MadeByBoard, came: CameByBoard) -> Ledger:
     """With a row for each board that holds its counter of numbers that did not come against their list."""
     ledger = build_ledger(node, source, sequences=Sequences(made, came))
     boards = (_missing(Reader(node), board, ReceivedNumbers.of(log)) for board, log in came.items())

@@ -4,12 +4,24 @@
 Each board has its own rows (Ledger.boards). The display shows their sums, and the few boards that stand out.
 """
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any
 
-from anello.account.identity import CAUSES, COUNTED, ORDERED, Matched, ReceivedNumbers, SentNumbers, matched, size
+from anello.account.identity import (
+    CAUSES,
+    COUNTED,
+    ORDERED,
+    CameByBoard,
+    ListedAsCame,
+    ListedAsMade,
+    MadeByBoard,
+    Matched,
+    ReceivedNumbers,
+    SentNumbers,
+    matched,
+    size,
+)
 from anello.account.ledger import (
     NEVER_SEEN,
     TAKEN_FOR_STRANGERS,
@@ -55,8 +67,8 @@ def build_camera_ledger(
     *,
     groups: Sequence[range],
     one_host: bool = False,
-    made: Mapping[int, Any] | None = None,
-    came: Mapping[int, Any] | None = None,
+    made: MadeByBoard | None = None,
+    came: CameByBoard | None = None,
 ) -> Ledger:
     """From the counters of a node that has drained and, where known, of the front ends (of every process of them).
 
@@ -144,8 +156,8 @@ class _Boards:
         node: Counters,
         source: Counters | None,
         groups: Sequence[range],
-        made: Mapping[int, Any],
-        came: Mapping[int, Any],
+        made: MadeByBoard,
+        came: CameByBoard,
     ) -> None:
         self._node, self._source, self._groups = node, source, groups
         self._boards = [
@@ -174,7 +186,7 @@ class _Boards:
         return _Whole(Reader(self._node), source, self._boards, self._groups, one_host)
 
 
-def _matched(made: Any, came: Any) -> Matched | None:
+def _matched(made: ListedAsMade | None, came: ListedAsCame | None) -> Matched | None:
     if made is None or came is None:
         return None
     return matched(SentNumbers.of(made), ReceivedNumbers.of(came).in_one_epoch())

@@ -6,11 +6,14 @@ An epoch is a slice: boards number their datagrams from 0 in each. A trailer is 
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import Any
 
 from anello.account.identity import (
     CAUSES,
     ORDERED,
+    CameByBoard,
+    ListedAsCame,
+    ListedAsMade,
+    MadeByBoard,
     Ranges,
     ReceivedNumbers,
     SentNumbers,
@@ -57,7 +60,7 @@ class DomAccount:
     never_made: Ranges  # seen, though the board made no such number
 
     @classmethod
-    def of(cls, made: Mapping[str, Any], came: Mapping[str, Any]) -> "DomAccount | None":
+    def of(cls, made: ListedAsMade, came: ListedAsCame) -> "DomAccount | None":
         """None where a list is not whole."""
         own, here = SentNumbers.of(made), ReceivedNumbers.of(came)
         match = matched(own, here)
@@ -109,8 +112,8 @@ def build_ledger(
     *,
     n_doms: int,
     one_host: bool,
-    made: Mapping[int, Any],
-    came: Mapping[int, Any],
+    made: MadeByBoard,
+    came: CameByBoard,
 ) -> Ledger:
     """All rows that can be written with what is known."""
     node, source = Reader(node_counters), Reader(source_counters) if source_counters is not None else None

@@ -6,15 +6,16 @@ for a cause, or was sent whole and never arrived. By datagram: what the front en
 socket gave, what its kernel dropped, and an unexplained rest. The rest is never given another name.
 """
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from dataclasses import dataclass, field
 from functools import cached_property
-from typing import Any
 
 from anello.account.identity import (
     CAUSES,
     COUNTED,
     ORDERED,
+    CameByBoard,
+    MadeByBoard,
     Matched,
     ReceivedNumbers,
     SentNumbers,
@@ -46,10 +47,10 @@ MAX_EVENTS = 255  # in one packet of mep
 
 @dataclass(frozen=True)
 class Sequences:
-    """made: Source.sequences(), came: Node.sequences(), by board."""
+    """What was made, and what came."""
 
-    made: Mapping[int, Any] = field(default_factory=dict)
-    came: Mapping[int, Any] = field(default_factory=dict)
+    made: MadeByBoard = field(default_factory=dict)
+    came: CameByBoard = field(default_factory=dict)
 
     def of(self, board: int, by_events: bool) -> Matched | None:
         """None where one side is not known, or not whole."""

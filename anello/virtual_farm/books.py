@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """The ledger of what runs in virtual time: that of a real farm or chain, from what its processes say at their end."""
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any
 

@@ -103,7 +103,7 @@ class RichPortsKeys(Section):
 class StreamKeys(Section):
     """Datagrams into persistent buffers, one stream per port."""
 
-    gathering_time_us: float = Field(default=0, ge=0, le=1_000_000, description="Gathering time: a buffer is passed on at the latest this long after its first datagram, us; 0: after each batch of datagrams.")
+    gathering_time_us: float = Field(default=0, ge=0, le=1_000_000, description="Gathering time: longest time from the first datagram of a buffer until the buffer is handed on, us; 0: after each batch of datagrams.")
 
 
 class BlockRoomKeys(Section):
@@ -119,10 +119,10 @@ class MergerKeys(Section):
     """Fragments of all boards into events."""
 
     window_ticks: int = Field(default=1, ge=0, le=100, description="Fragments at most this far after an event's first fragment belong to it, ticks of 24.951 ns; 0: equal timestamps only. Hit times reach +-127 ticks.")
-    timeout_ms: float = Field(default=20, ge=0.1, le=10_000, description="A board that the others have waited for this long is silent: they go on without it until it sends again, ms.")
-    batch_time_us: float = Field(default=100, ge=1, le=1_000_000, description="A batch is passed on at the latest this long after its first event, us.")
-    close_when_idle: bool = Field(default=True, description="A batch is passed on as soon as there is nothing to merge.")
-    keep_incomplete: bool = Field(default=True, description="Events without some of the boards are decided, too; false: they are rejected and counted.")
+    timeout_ms: float = Field(default=20, ge=0.1, le=10_000, description="A board counts as silent when the others have waited this long for it; events are then built without it until it sends again, ms.")
+    batch_time_us: float = Field(default=100, ge=1, le=1_000_000, description="Longest time from the first event of a batch until it is handed on, us.")
+    close_when_idle: bool = Field(default=True, description="Hands a batch on as soon as there is nothing to merge.")
+    keep_incomplete: bool = Field(default=True, description="Hands on events that lack some boards; false: rejects and counts them.")
 
 
 class BatchRoomKeys(Section):
@@ -284,9 +284,9 @@ class RichThreadsKeys(Section):
 
     layout: list[str] = Field(default=["receive+build+trigger+emit", "store"], min_length=1, max_length=32, description="One entry per thread: its stages, joined by +. All stages, in the order of the data path.")
     layout_parts: ClassVar[tuple[str, ...]] = ("receive", "build", "trigger", "emit", "store",)
-    cores: list[Annotated[int, Field(ge=-1, le=4_095)]] = Field(default=[], max_length=256, description="Logical core of each thread of the layout, then of their second lanes, their third and so on; -1 or left out: any.")
-    wait: Literal["auto", "spin", "spin_pinned", "sleep"] = Field(default="auto", description="What a thread does when there is nothing to do. sleep: it is woken by what comes; spin: it looks again, at the cost of a core; spin_pinned: so do those that have a core; auto: the same, where that core is isolated or everything else has idle cores enough, otherwise sleep.")
-    placement: Literal["auto", "free"] = Field(default="auto", description="Where cores are not given; auto: threads on the data's way on cores of their own, at real-time priority where permitted, everything else on the others; free: wherever the system puts them.")
-    priority: Literal["usual", "realtime"] = Field(default="usual", description="Of threads that have a core, and of simulated front ends; realtime: before all usual threads.")
-    rest_us: float = Field(default=20, ge=0, le=10_000, json_schema_extra={"expert": True}, description="How long a thread that sleeps rests after it found few datagrams (below 16), so that it finds more next time, us: less CPU time per datagram, so much more latency at most, as interrupt moderation of a network card; 0: never.")
-    probe_share: float = Field(default=0.004, ge=0, le=0.5, description="Of each core of the run, that may go into measuring how late the machine wakes a thread; 0: not measured.")
+    cores: list[Annotated[int, Field(ge=-1, le=4_095)]] = Field(default=[], max_length=256, description="Logical core of each thread of the layout, then of their second lanes, third lanes and so on; -1 or missing: any core.")
+    wait: Literal["auto", "spin", "spin_pinned", "sleep"] = Field(default="auto", description="What a thread does without work. sleep: new data wakes it; spin: it polls and takes a whole core; spin_pinned: threads with a core spin, the others sleep; auto: spin_pinned if that core is isolated or the other threads have enough idle cores, otherwise sleep.")
+    placement: Literal["auto", "free"] = Field(default="auto", description="Placement of threads without a given core. auto: each thread on the data's way gets a core, with real-time priority if permitted, and all other threads share the rest; free: the operating system places them.")
+    priority: Literal["usual", "realtime"] = Field(default="usual", description="Priority of threads with a core, and of simulated front ends; realtime: above all normal threads.")
+    rest_us: float = Field(default=20, ge=0, le=10_000, json_schema_extra={"expert": True}, description="How long a sleeping thread rests after it found few datagrams (fewer than 16), so that it finds more next time, us. This saves CPU time per datagram and adds at most this latency, like interrupt moderation of a network card; 0: never.")
+    probe_share: float = Field(default=0.004, ge=0, le=0.5, description="Share of each core of the run for measuring how late the machine wakes threads; 0: not measured.")

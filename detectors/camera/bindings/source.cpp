@@ -54,7 +54,8 @@ nb::dict arrays_of(std::span<const CameraTruth> truth) {
     arrays["time_ns"] = truth_column(truth, [](const Truth& event) { return event.time_ns; });
     arrays["time_gradient_ns_per_mm"] =
         truth_column(truth, [](const Truth& event) { return event.time_gradient_ns_per_mm; });
-    arrays["trigger_tag"] = truth_column(truth, [](const Truth& event) { return float{event.trigger_tag}; });
+    arrays["trigger_tag"] =
+        truth_column(truth, [](const Truth& event) { return static_cast<float>(event.trigger_tag); });
     return arrays;
 }
 

@@ -181,7 +181,7 @@ std::uint32_t RichFramer::write(const Stage& stage, std::uint32_t buffer) noexce
     const std::byte* from = stage.bytes.get();
     std::size_t origin_bytes = origin_bytes_of(stage);
     for (const std::uint32_t n_bytes : stage.frame_bytes) {
-        std::span<std::byte> place = writer.add(origin_bytes + n_bytes);
+        std::span<std::byte> place = writer.add(static_cast<std::uint32_t>(origin_bytes + n_bytes));
         if (origin_bytes > 0) wire::rich_frame::write(wire::rich_frame::origin_record(burst_origin_ns_), place.data());
         place = place.subspan(std::exchange(origin_bytes, 0));
         if (n_bytes > 0) std::memcpy(place.data(), from, n_bytes);

@@ -14,12 +14,12 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Protocol
 
-from anello.account.identity import ListedAsCame, ListedAsMade, MadeByBoard
+from anello.account.identity import ListedAsCame, MadeByBoard
 from anello.account.quantiles import honest, honest_legs
 from anello.configuration.origin import node_values
 from anello.errors import ConfigError, engine_errors
 from anello.run.display import Item, Progress
-from anello.run.source_process import need_ports, page_values
+from anello.run.source_process import ChainSource, need_ports, page_values
 
 if TYPE_CHECKING:  # what the front ends' process needs no more of than the names
     from anello.account.history import Moment
@@ -51,19 +51,6 @@ class ChainNode(Protocol):
     def notices(self) -> Sequence[Line]: ...
     def states(self) -> dict[str, str]: ...
     def sequences(self) -> dict[int, ListedAsCame]: ...
-
-
-class ChainSource(Protocol):
-    """The front ends of any chain, ready to start."""
-
-    def start(self) -> None: ...
-    def stop(self) -> None: ...
-    def running(self) -> bool: ...
-    def set_state(self, word: str) -> None: ...
-    def counters(self) -> CounterDict: ...
-    def sequences(self) -> dict[int, ListedAsMade]: ...
-    def truth(self) -> Mapping[str, Any]:
-        """Arrays that say what was sent; empty where the report asks for none."""
 
 
 @dataclass(frozen=True)

@@ -18,7 +18,7 @@ import time
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from pathlib import Path
-from typing import IO, TYPE_CHECKING, Any, Self
+from typing import IO, TYPE_CHECKING, Any, Protocol, Self
 
 from anello.account.identity import ListedAsMade
 from anello.counters import pages
@@ -26,14 +26,27 @@ from anello.errors import ConfigError
 from anello.system.priority import going_first
 
 if TYPE_CHECKING:
+    from anello.account.record import CounterDict
     from anello.configuration.base import FrontEndsConfig
     from anello.configuration.origin import Origin
-    from anello.run.chain import ChainSource
 
 READY_TIMEOUT_S = 120.0
 STOP_TIMEOUT_S = 20.0
 BEAT_S = 0.5
 OF_RUN = "ANELLO_RUN"  # in the environment
+
+
+class ChainSource(Protocol):
+    """The front ends of any chain, ready to start."""
+
+    def start(self) -> None: ...
+    def stop(self) -> None: ...
+    def running(self) -> bool: ...
+    def set_state(self, word: str) -> None: ...
+    def counters(self) -> "CounterDict": ...
+    def sequences(self) -> dict[int, ListedAsMade]: ...
+    def truth(self) -> Mapping[str, Any]:
+        """Arrays that say what was sent; empty where the report asks for none."""
 
 
 # --- In the child -------------------------------------------------------------------------------------------------
@@ -69,7 +82,7 @@ def need_ports(config: "FrontEndsConfig") -> None:
         )
 
 
-def serve(source: "ChainSource", truth_path: Path | None, refresh_s: float, *, first: bool = False) -> None:
+def serve(source: ChainSource, truth_path: Path | None, refresh_s: float, *, first: bool = False) -> None:
     """Obeys standard input and reports on standard output, until the last burst is sent or it is told to stop."""
     orders = _lines_of(sys.stdin)
     _say(state="ready")
@@ -103,7 +116,7 @@ def save_truth(path: Path, truth: Mapping[str, Any]) -> None:
         raise OSError(f"the simulated events could not be written to {path}: {error.strerror or error}") from error
 
 
-def _told_to_start(orders: "queue.Queue[str]", source: "ChainSource") -> bool:
+def _told_to_start(orders: "queue.Queue[str]", source: ChainSource) -> bool:
     while True:
         source.set_state("ready")  # each time: its page shows that somebody waits here
         with suppress(queue.Empty):

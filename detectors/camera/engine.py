@@ -7,7 +7,8 @@ from typing import Any, Protocol, cast
 import numpy as np
 from numpy.typing import NDArray
 
-from anello.run.chain import ChainNode, ChainSource
+from anello.run.chain import ChainNode
+from anello.run.source_process import ChainSource
 
 FloatArray = NDArray[np.float32]
 

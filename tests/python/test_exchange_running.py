@@ -218,9 +218,9 @@ def test_words_of_a_record_cannot_command_a_terminal() -> None:
     [
         b"", b"{}", b"[]", b"null", b"\xff", b'{"series": [[1]], "counters": {}}', b"9" * 99,
         synthetic.node_record(0, 1).as_bytes().replace(b'"it went well"', b'"\\ud800"'),
-        synthetic.node_record(0, 1).as_bytes().replace(b'"severity": "info"', b'"severity": "fatal"'),
-        synthetic.node_record(0, 1).as_bytes().replace(b'"mfps_taken": 305', b'"mfps_taken": 1e999'),
-        synthetic.node_record(0, 1).as_bytes().replace(b'"series": [[0.0', b'"series": [[NaN'),
+        synthetic.node_record(0, 1).as_bytes().replace(b'"severity":"info"', b'"severity":"fatal"'),
+        synthetic.node_record(0, 1).as_bytes().replace(b'"mfps_taken":305', b'"mfps_taken":1e999'),
+        synthetic.node_record(0, 1).as_bytes().replace(b'"series":[[0.0', b'"series":[[NaN'),
     ],
 )  # fmt: skip
 def test_what_is_no_record_is_named(content: bytes) -> None:

@@ -6,9 +6,9 @@
 
 #include "core/counters/counters.hpp"
 
-/// Over a farm at rest and a reliable transport: sum of messages_sent = sum of (messages_received +
-/// messages_discarded) + sum of messages_failed, while no process died: data accepted by the kernel that a dead peer
-/// never read is not accounted for.
+/// For a farm at rest on a reliable transport: sum of messages_sent = sum of (messages_received + messages_discarded) +
+/// sum of messages_failed, if no process died. Data that the kernel accepted and a dead peer never read appear in no
+/// counter.
 namespace anello::fabric {
 
 enum class FabricCounter : std::uint8_t {

@@ -8,7 +8,7 @@
 
 namespace anello::fabric {
 
-/// A bounded queue within one thread; its memory is taken at construction.
+/// A bounded queue for one thread. It allocates its memory at construction.
 template <typename T>
 class Fifo {
   public:
@@ -24,7 +24,7 @@ class Fifo {
         ++size_;
         return true;
     }
-    /// From the oldest on.
+    /// Position 0 is the oldest element.
     T& operator[](std::size_t position) noexcept {
         ANELLO_ASSERT(position < size_);
         return slots_[wrap(begin_ + position)];

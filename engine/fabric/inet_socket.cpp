@@ -44,9 +44,9 @@ Descriptor open_bound_socket(const FabricConfig& config, int type) {
     Descriptor socket_(::socket(AF_INET, type | SOCK_NONBLOCK | SOCK_CLOEXEC, 0));
     if (!socket_.open())
         throw SystemError("cannot open a socket", errno, "Raise the limit of open files: `ulimit -n`.");
-    // Accepted connections inherit the size, which must be known before they say how much they take.
+    // Accepted connections inherit the size, which TCP needs before it announces its receive window.
     size_buffers(socket_.number(), config);
-    const int one = 1;  // a restarted process finds its port again, while old connections linger
+    const int one = 1;  // lets a restarted process bind its port while old connections still linger
     if (type == SOCK_STREAM) setsockopt(socket_.number(), SOL_SOCKET, SO_REUSEADDR, &one, sizeof one);
     if (bind(socket_.number(), reinterpret_cast<const sockaddr*>(&address), sizeof address) != 0 ||
         (type == SOCK_STREAM && listen(socket_.number(), backlog) != 0)) {

@@ -16,7 +16,7 @@
 namespace anello::fabric {
 namespace {
 
-constexpr std::size_t n_spare_inbounds = 16;  ///< for those who did not say yet who they are
+constexpr std::size_t n_spare_inbounds = 16;  ///< for connections that have not sent their hello yet
 constexpr int n_events_at_most = 64;
 constexpr std::size_t n_pieces_at_most = 64;
 constexpr int n_writes_at_most = 16, n_reads_at_most = 16;  ///< for one peer in one progress()
@@ -114,7 +114,7 @@ Status TcpFabric::get(RemoteRegion from, std::size_t offset, std::span<std::byte
     return Status::ok;
 }
 
-/// Queued, and written by progress(), so that several share a system call.
+/// Queues the frame; progress() writes it, so that several frames share a system call.
 Status TcpFabric::post(Peer to, const Outgoing& frame) noexcept {
     if (state(to) != PeerState::up || links_[to].broken) return Status::peer_down;
     Link& link = links_[to];
@@ -206,7 +206,7 @@ void TcpFabric::on_in(std::size_t index) noexcept {
     if (inbound.state == InState::opened) {
         read_hello(index);
     } else if (inbound.state == InState::greeted) {
-        close_in(inbound);  // only its end is told while nothing is read
+        close_in(inbound);  // while nothing is read, epoll reports only that its end was reached
     } else if (inbound.state == InState::active && links_[inbound.peer].state == PeerState::up) {
         if (!links_[inbound.peer].broken) read_frames(inbound, n_reads_at_most);
     } else if (inbound.state == InState::active) {
@@ -277,7 +277,8 @@ void TcpFabric::end_message(Peer from, const FrameHead& head, std::span<const st
     listener_.on_message(from, header, {payload, head.payload_bytes});
 }
 
-/// Keeps the region in `token`, for deregister(). A peer that asks for more than it may be owed breaks the protocol.
+/// Keeps the region in `token`, for deregister(). A peer that has more answers pending than its limit breaks the
+/// protocol.
 bool TcpFabric::answer(Peer to, Status status, std::span<const std::byte> payload, std::uint32_t region) noexcept {
     Outgoing frame;
     frame.head = {.kind = FrameKind::done, .status = status, .payload_bytes = payload.size()};

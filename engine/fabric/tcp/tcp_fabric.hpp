@@ -16,8 +16,8 @@
 
 namespace anello::fabric {
 
-/// Messages over plain TCP: each sends over a connection that it opened itself, and reads from those that peers opened.
-/// Puts and gets are frames that the peer's progress() carries out.
+/// Messages over plain TCP: each process sends over the connections that it opened itself, and reads from those that
+/// its peers opened. Puts and gets are frames that the peer's progress() carries out.
 class TcpFabric final : public Fabric, private FrameSink {
   public:
     TcpFabric(const FabricConfig& config, Listener& listener, const Clock& clock, Counters<FabricCounter> counters);
@@ -26,7 +26,7 @@ class TcpFabric final : public Fabric, private FrameSink {
     void connect(Peer peer, std::span<const std::byte> address) override;
     void disconnect(Peer peer) noexcept override;
     Region register_memory(std::span<std::byte> memory) override { return regions_.add(memory); }
-    /// A connection over which bytes of this region are on their way is lost.
+    /// Connections that are transferring bytes of this region are closed.
     void deregister(Region region) noexcept override;
     std::vector<std::byte> key(Region region) const override { return regions_.key(region); }
     RemoteRegion attach(Peer peer, std::span<const std::byte> key) override { return decode_key(peer, key); }
@@ -50,14 +50,14 @@ class TcpFabric final : public Fabric, private FrameSink {
   private:
     struct Outgoing {
         FrameHead head;
-        std::byte header[max_header_bytes] = {};  ///< lies behind the head, so that both leave as one piece
+        std::byte header[max_header_bytes] = {};  ///< follows the head in memory, so that one write sends both
         std::span<const std::byte> payload{};
         std::uint64_t token = 0;
 
         std::size_t head_bytes() const noexcept { return sizeof head + head.header_bytes; }
         std::size_t n_bytes() const noexcept { return head_bytes() + payload.size(); }
     };
-    struct Transfer {  ///< a put or get whose answer is awaited; answers keep the order
+    struct Transfer {  ///< a put or get that awaits its answer; answers arrive in order
         std::uint64_t token = 0;
         std::span<std::byte> destination{};
     };
@@ -71,20 +71,20 @@ class TcpFabric final : public Fabric, private FrameSink {
         explicit Link(std::size_t max_in_flight) : queue(2 * max_in_flight + 1), transfers(max_in_flight) {}
 
         PeerState state = PeerState::absent;
-        bool broken = false;  ///< its sockets are closed, the listener is still to be told
+        bool broken = false;  ///< its sockets are closed, the listener is still to be notified
         bool blocked = false;
         OutState out_state = OutState::closed;
         Descriptor out{};
         int in = -1;  ///< index of its Inbound
         PeerAddress address{};
         Nanoseconds since_ns = 0, next_try_ns = 0, heard_ns = 0, sent_ns = 0;
-        Fifo<Outgoing> queue;        ///< our frames, and as many answers to the peer's
-        std::size_t front_sent = 0;  ///< bytes of the first that left
+        Fifo<Outgoing> queue;        ///< our frames, and as many answers to the peer's frames
+        std::size_t front_sent = 0;  ///< bytes of the first frame that are already sent
         Fifo<Transfer> transfers;
-        std::size_t in_flight = 0;  ///< until on_done()
+        std::size_t in_flight = 0;  ///< counts until on_done()
     };
     enum class InState : std::uint8_t { free, opened, greeted, active };
-    struct Inbound {  ///< a connection that somebody opened to us
+    struct Inbound {  ///< a connection that a peer, or a stranger, opened to us
         Inbound(FrameSink& sink, std::size_t max_message_bytes) : reader(sink, max_message_bytes) {}
 
         InState state = InState::free;
@@ -98,7 +98,7 @@ class TcpFabric final : public Fabric, private FrameSink {
     };
     enum class Source : std::uint32_t { listener, wake, out, in };
 
-    // tcp_links.cpp: how connections come and go
+    // tcp_links.cpp: how connections are opened and closed
     void watch(int descriptor, Source source, std::size_t index, std::uint32_t events) noexcept;
     void open_out(Peer peer) noexcept;
     void close_out(Link& link) noexcept;
@@ -121,7 +121,7 @@ class TcpFabric final : public Fabric, private FrameSink {
     void on_timer() noexcept;
     void check_time_of(Peer peer) noexcept;
 
-    // tcp_fabric.cpp: what runs over them
+    // tcp_fabric.cpp: messages and transfers over the connections
     Status post(Peer to, const Outgoing& frame) noexcept;
     void flush(Peer peer) noexcept;
     std::size_t gather(Link& link, std::span<iovec> pieces) noexcept;
@@ -145,10 +145,10 @@ class TcpFabric final : public Fabric, private FrameSink {
     Descriptor listening_, wake_, epoll_;
     std::vector<Link> links_;
     std::vector<Inbound> inbounds_;
-    Fifo<Done> disconnected_;  ///< what was under way to a peer that the caller disconnected
+    Fifo<Done> disconnected_;  ///< unfinished messages and transfers of a peer that the caller disconnected
     RegionTable regions_;
     Nanoseconds now_ns_ = 0, next_timer_ns_ = 0;
-    std::size_t n_things_ = 0;  ///< of this progress()
+    std::size_t n_things_ = 0;  ///< events handled by this progress()
     bool any_broken_ = false;
 };
 

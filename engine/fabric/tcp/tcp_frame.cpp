@@ -7,8 +7,8 @@
 namespace anello::fabric {
 namespace {
 
-/// Behind a payload this long the next one likely is so, too: then only its head is read to the staging area, and the
-/// rest straight to its place. Shorter ones share a system call instead.
+/// After a payload of at least this size the next one is likely long, too: then the reader takes only its head into the
+/// staging area, and reads the rest straight to its place. Shorter frames share a system call.
 constexpr std::size_t long_payload_bytes = 16384;
 constexpr std::size_t largest_head_bytes = sizeof(FrameHead) + max_header_bytes;
 
@@ -46,7 +46,7 @@ std::array<iovec, 2> FrameReader::room() noexcept {
     if (inside_ && destination_ != nullptr)
         return {{{destination_ + n_payload_, head_.payload_bytes - n_payload_},
                  {staging_.get(), long_ones ? largest_head_bytes : staging_bytes}}};
-    // Behind a head there is always room: a head that is not whole lies at the front.
+    // There is always room after a head, because an incomplete head was moved to the front.
     const std::size_t n_bytes = long_ones && !inside_ ? largest_head_bytes : staging_bytes - end_;
     return {{{staging_.get() + end_, n_bytes}, {nullptr, 0}}};
 }

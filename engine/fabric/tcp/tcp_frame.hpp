@@ -12,7 +12,7 @@
 
 #include "fabric/fabric.hpp"
 
-/// The protocol of the TCP transport; docs/reference/fabric.md is its specification.
+/// The protocol of the TCP transport; docs/reference/fabric.md specifies it.
 namespace anello::fabric {
 
 static_assert(std::endian::native == std::endian::little, "frames are little-endian and used where they lie");
@@ -20,7 +20,7 @@ static_assert(std::endian::native == std::endian::little, "frames are little-end
 inline constexpr std::uint32_t tcp_magic = 0x54464e41;  // "ANFT"
 inline constexpr std::uint16_t tcp_version = 1;
 
-/// The first that comes over a connection. `to` is the incarnation that the sender means to talk to.
+/// The first bytes on a connection. `to` is the incarnation of the process that the sender wants to reach.
 struct TcpHello {
     std::uint32_t magic;
     std::uint16_t version;
@@ -30,7 +30,7 @@ struct TcpHello {
 };
 static_assert(sizeof(TcpHello) == 32);
 
-/// The answer to it, all that ever comes the other way; then frames may follow.
+/// The answer to the hello, the only bytes in the other direction. After it, frames may follow.
 struct TcpWelcome {
     std::uint32_t magic;
     std::uint16_t version;
@@ -41,7 +41,7 @@ static_assert(sizeof(TcpWelcome) == 16);
 
 enum class FrameKind : std::uint8_t { message = 1, put, get, done, heartbeat };
 
-/// Begins each frame; `header_bytes` and `payload_bytes` follow. What a kind does not use is 0.
+/// Begins each frame; header_bytes and payload_bytes follow it. Fields that a kind does not use are 0.
 struct FrameHead {
     FrameKind kind = FrameKind::heartbeat;
     std::uint8_t header_bytes = 0;  ///< message
@@ -54,7 +54,7 @@ struct FrameHead {
 };
 static_assert(sizeof(FrameHead) == 32);
 
-/// Whether a head is one that a peer may send.
+/// Whether a peer may send this head.
 bool well_formed(const FrameHead& head, std::size_t max_message_bytes) noexcept;
 
 /// Receives the frames that a FrameReader finds.
@@ -62,17 +62,17 @@ class FrameSink {
   public:
     struct Destination {
         bool accepted = true;        ///< false: this breaks the protocol
-        std::byte* begin = nullptr;  ///< where the payload goes; null: it is dropped
+        std::byte* begin = nullptr;  ///< where the payload is written; null: it is dropped
     };
     virtual ~FrameSink() = default;
     virtual Destination begin_frame(Peer from, const FrameHead& head, std::span<const std::byte> header) noexcept = 0;
-    /// The payload is there, or was dropped. False: this breaks the protocol.
+    /// The payload is written or dropped. Returns false if the frame breaks the protocol.
     virtual bool end_frame(Peer from, const FrameHead& head, std::span<const std::byte> header,
                            std::byte* payload) noexcept = 0;
 };
 
-/// Finds frames in a stream of bytes that comes in pieces of any size. Payloads are read straight to their place,
-/// except for bytes that came together with the head.
+/// Finds frames in a stream of bytes that arrives in pieces of any size. Payloads are read straight to their place,
+/// except for bytes that arrived together with the head.
 class FrameReader {
   public:
     static constexpr std::size_t staging_bytes = 65536;
@@ -82,11 +82,12 @@ class FrameReader {
 
     void reset(Peer from) noexcept;
 
-    /// Hot path, both: no allocation, no lock, no log, no throw.
-    std::array<iovec, 2> room() noexcept;     ///< Where the next bytes go, in this order.
-    bool take(std::size_t n_bytes) noexcept;  ///< n_bytes arrived. False: they break the protocol, the reader is done.
+    /// Hot path, both functions: no allocation, no lock, no log, no throw.
+    std::array<iovec, 2> room() noexcept;  ///< Where the next bytes are to be written, in this order.
+    /// n_bytes arrived. False: they break the protocol, and the reader stops.
+    bool take(std::size_t n_bytes) noexcept;
 
-    /// Of a put whose payload is coming now; meaningful while is_inside().
+    /// The head of a put whose payload is arriving; valid while is_inside().
     const FrameHead& head() const noexcept { return head_; }
     bool is_inside() const noexcept { return inside_; }
 
@@ -99,11 +100,11 @@ class FrameReader {
     FrameSink* sink_;
     std::size_t max_message_bytes_;
     std::unique_ptr<std::byte[]> staging_;
-    std::size_t begin_ = 0, end_ = 0;  ///< what lies in staging_
+    std::size_t begin_ = 0, end_ = 0;  ///< the unread bytes in staging_
     FrameHead head_;
     std::array<std::byte, max_header_bytes> header_{};
     std::byte* destination_ = nullptr;
-    std::uint64_t n_payload_ = 0;  ///< bytes of the payload that came
+    std::uint64_t n_payload_ = 0;  ///< bytes of the payload that arrived
     bool inside_ = false;
     Peer from_ = 0;
 };

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Connections of the TCP transport: how they come, are recognised, and go.
+// Connections of the TCP transport: how they are opened, recognised and closed.
 #include <netinet/tcp.h>
 #include <sys/epoll.h>
 #include <sys/socket.h>
@@ -16,7 +16,7 @@ namespace {
 
 constexpr Nanoseconds retry_ns = 10'000'000;
 constexpr int n_accepts_at_most = 32;
-constexpr int n_last_reads = 1024;  ///< what a peer that closed its side had sent before
+constexpr int n_last_reads = 1024;  ///< for the bytes that a peer sent before it closed its side
 
 bool would_block(int error_number) noexcept {
     return error_number == EAGAIN || error_number == EWOULDBLOCK || error_number == EINTR;
@@ -58,7 +58,7 @@ void TcpFabric::open_out(Peer peer) noexcept {
     Link& link = links_[peer];
     link.next_try_ns = now_ns_ + retry_ns;
     link.out = Descriptor(socket(AF_INET, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0));
-    if (!link.out.open()) return;  // tried again until the time is over
+    if (!link.out.open()) return;  // tried again until the connect timeout
     const int one = 1;
     setsockopt(link.out.number(), IPPROTO_TCP, TCP_NODELAY, &one, sizeof one);
     size_buffers(link.out.number(), config_);
@@ -68,7 +68,7 @@ void TcpFabric::open_out(Peer peer) noexcept {
         return;
     }
     link.out_state = OutState::connecting;
-    // Edge-triggered: a socket is nearly always writable, and asked only after it was not.
+    // Edge-triggered: a socket is nearly always writable, so epoll needs to report it only after it was not.
     watch(link.out.number(), Source::out, peer, EPOLLIN | EPOLLOUT | EPOLLET);
 }
 
@@ -77,7 +77,7 @@ void TcpFabric::close_out(Link& link) noexcept {
     link.out_state = OutState::closed;
 }
 
-/// What epoll says may be of a socket that is closed by now, so the socket itself is asked.
+/// An event of epoll may concern a socket that is closed by now, so this asks the socket itself.
 void TcpFabric::on_out(Peer peer) noexcept {
     Link& link = links_[peer];
     link.blocked = false;
@@ -97,7 +97,7 @@ void TcpFabric::greet(Peer peer) noexcept {
         return;
     }
     const TcpHello hello{tcp_magic, tcp_version, config_.self, config_.farm_id, incarnation_, link.address.incarnation};
-    // The first bytes of a connection always find room.
+    // The first bytes of a connection always fit into the socket buffer.
     if (::send(link.out.number(), &hello, sizeof hello, MSG_NOSIGNAL) != sizeof hello) return close_out(link);
     link.out_state = OutState::greeted;
 }
@@ -107,7 +107,8 @@ void TcpFabric::read_welcome(Peer peer) noexcept {
     TcpWelcome answer{};
     const ssize_t n_bytes = recv(link.out.number(), &answer, sizeof answer, 0);
     if (n_bytes < 0 && would_block(errno)) return;
-    if (link.out_state == OutState::welcomed) return break_link(peer);  // it closed, or says what it must not
+    // the peer closed, or sent what the protocol forbids
+    if (link.out_state == OutState::welcomed) return break_link(peer);
     const bool valid = n_bytes == sizeof answer && answer.magic == tcp_magic && answer.version == tcp_version &&
                        answer.peer == peer && answer.from == link.address.incarnation;
     if (!valid) return close_out(link);
@@ -132,7 +133,7 @@ void TcpFabric::accept_some() noexcept {
     }
 }
 
-/// If all places are taken, the connection that has kept us waiting longest for its hello is closed.
+/// If no place is free, closes the connection whose hello has been awaited longest.
 TcpFabric::Inbound* TcpFabric::free_inbound() noexcept {
     Inbound* oldest = nullptr;
     for (Inbound& inbound : inbounds_) {
@@ -164,7 +165,7 @@ void TcpFabric::take_hello(std::size_t index) noexcept {
         counters_.add(FabricCounter::strangers_refused);
         return close_in(inbound);
     }
-    for (Inbound& other : inbounds_)  // one that the peer itself gave up
+    for (Inbound& other : inbounds_)  // an earlier connection that the peer itself gave up
         if (other.state == InState::greeted && other.peer == hello.peer && other.incarnation == hello.from)
             close_in(other);
     inbound.state = InState::greeted;
@@ -175,7 +176,7 @@ void TcpFabric::take_hello(std::size_t index) noexcept {
     if (links_[hello.peer].state == PeerState::connecting) adopt(hello.peer);
 }
 
-/// Takes the connection of the peer that we connect to, if it opened one.
+/// Uses the connection that the peer opened, if it did, for the peer to which we connect.
 void TcpFabric::adopt(Peer peer) noexcept {
     Link& link = links_[peer];
     for (std::size_t i = 0; i < inbounds_.size() && link.in < 0; ++i)
@@ -200,7 +201,7 @@ void TcpFabric::close_in(Inbound& inbound) noexcept {
     inbound.socket = Descriptor();
 }
 
-/// Up when both directions are.
+/// A peer is up when both directions are open.
 void TcpFabric::come_up(Peer peer) noexcept {
     Link& link = links_[peer];
     if (link.out_state != OutState::welcomed || link.in < 0) return;
@@ -221,13 +222,14 @@ void TcpFabric::close_sockets(Link& link) noexcept {
     link.front_sent = 0;
 }
 
-/// The connection is of no use any more. Nothing is written to the caller's memory from here on; the listener is told
-/// where no frame is being taken.
+/// Closes a connection that failed. From here on nothing is written to the caller's memory. The listener is notified
+/// later, when no frame is being received.
 void TcpFabric::break_link(Peer peer) noexcept {
     Link& link = links_[peer];
     if (link.broken || link.state != PeerState::up) return;
     if (link.in >= 0) {
-        // What came before the end counts. Marked broken first: this may find the other end closed, too.
+        // Bytes received before the end count. Marked broken first, because reading them may find the other end closed,
+        // too.
         link.broken = true;
         read_frames(inbounds_[static_cast<std::size_t>(link.in)], n_last_reads);
     }
@@ -259,7 +261,7 @@ void TcpFabric::lose(Peer peer) noexcept {
     listener_.on_peer(peer, PeerState::down);
 }
 
-/// After a pause of our own, nothing shows that peers were silent: what they sent meanwhile may not be read yet.
+/// After a pause of this process no peer counts as silent: what it sent in the meantime may not be read yet.
 void TcpFabric::forgive_own_pause() noexcept {
     const Nanoseconds before_ns = std::exchange(now_ns_, clock_.monotonic_ns()), pause_ns = now_ns_ - before_ns;
     if (before_ns == 0 || pause_ns < config_.heartbeat_ns) return;

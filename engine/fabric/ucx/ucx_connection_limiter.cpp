@@ -12,7 +12,7 @@
 namespace anello::fabric {
 namespace {
 
-/// Whether UCX said anything on this connection: it answers each greeting that it understands, at once.
+/// Whether UCX sent anything on this connection: it answers each greeting that it understands at once.
 bool is_answered(int descriptor) noexcept {
     tcp_info info{};
     socklen_t n_bytes = sizeof info;
@@ -38,7 +38,7 @@ unsigned UcxConnectionLimiter::close_strangers(Nanoseconds now_ns) noexcept {
         if (entry->d_name[0] == '.' || !ucx_sockets::contains(listening_, ucx_sockets::here(descriptor))) continue;
         const SocketName from = ucx_sockets::there(descriptor);
         if (from.port == 0 || is_answered(descriptor) || !must_close(from, now_ns)) continue;
-        n_closed += shutdown(descriptor, SHUT_RDWR) == 0 ? 1 : 0;  // UCX closes what it finds broken
+        n_closed += shutdown(descriptor, SHUT_RDWR) == 0 ? 1 : 0;  // UCX then finds the connection broken and closes it
     }
     std::erase_if(unanswered_, [](const Unanswered& one) { return !one.still_there; });
     return n_closed;

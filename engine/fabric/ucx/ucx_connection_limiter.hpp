@@ -11,9 +11,9 @@
 
 namespace anello::fabric {
 
-/// Watches over UCX's listening TCP sockets. UCX 1.13 keeps every connection for as long as the other side likes, so
-/// that strangers use up our descriptors. Here silent connections stay in the kernel; those that send too little for
-/// UCX to answer are closed after a second, or sooner if there are many.
+/// Watches UCX's listening TCP sockets. UCX 1.13 keeps every connection for as long as the other side wants, so that
+/// strangers could use up our descriptors. Here the kernel holds silent connections back; those that send too little
+/// for UCX to answer are closed after a second, or sooner if there are many.
 class UcxConnectionLimiter {
   public:
     static constexpr Nanoseconds patience_ns = 1'000'000'000;
@@ -22,7 +22,7 @@ class UcxConnectionLimiter {
     explicit UcxConnectionLimiter(std::vector<SocketName> listening);
 
     const std::vector<SocketName>& listening() const noexcept { return listening_; }
-    /// To be called now and then. Returns how many were closed. No allocation, no throw.
+    /// Call it periodically. Returns the number of closed connections. No allocation, no throw.
     unsigned close_strangers(Nanoseconds now_ns) noexcept;
 
   private:

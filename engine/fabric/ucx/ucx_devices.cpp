@@ -32,7 +32,7 @@ std::string interface_with(in_addr address) {
     return {};
 }
 
-/// "mlx5_0:1", as UCX names them.
+/// Names as UCX writes them: "mlx5_0:1".
 std::vector<std::string> cards_for_rdma() {
     namespace fs = std::filesystem;
     std::vector<std::string> names;
@@ -44,7 +44,7 @@ std::vector<std::string> cards_for_rdma() {
     return names;
 }
 
-/// Cards for RDMA carry all the data where there are any.
+/// Where there are cards for RDMA, they carry all the data.
 bool is_data_on_tcp(const UcxDevices& chosen) {
     if (chosen.tls.empty() || chosen.tls == "all") return cards_for_rdma().empty();
     return chosen.tls.find("tcp") != std::string::npos && chosen.tls.front() != '^';
@@ -54,7 +54,7 @@ bool is_loopback(in_addr address) noexcept {
     return ntohl(address.s_addr) >> 24 == IN_LOOPBACKNET;
 }
 
-/// All of 127.0.0.0/8 is the loopback interface's, though it has one of these addresses only.
+/// The loopback interface serves all of 127.0.0.0/8, though it lists only one of these addresses.
 std::string interface_of(const std::string& host, in_addr address) {
     const in_addr listed{is_loopback(address) ? htonl(INADDR_LOOPBACK) : address.s_addr};
     const std::string name = interface_with(listed);

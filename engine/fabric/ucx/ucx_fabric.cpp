@@ -22,7 +22,7 @@
 namespace anello::fabric {
 namespace {
 
-/// What UCX still works on cannot be taken down; this is where it stays.
+/// Keeps objects that UCX still uses and that therefore must not be destroyed.
 struct Remains {
     std::unique_ptr<UcxWorker> worker;
     std::unique_ptr<UcxRegions> regions;
@@ -37,8 +37,8 @@ void keep_for_ever(Remains remains) {
 
 constexpr Nanoseconds patience_at_end_ns = 100'000'000;
 
-/// Messages are UCX's active messages, small ones copied by it, large ones fetched straight to where place() said.
-/// Peers' addresses, order, acknowledgements and heartbeats are ours (ucx_wire.hpp).
+/// Messages are UCX's active messages: UCX copies small ones, and fetches large ones straight to the place that place()
+/// returned. Addresses, order, acknowledgements and heartbeats are our own (ucx_wire.hpp).
 class UcxFabric final : public Fabric {
   public:
     UcxFabric(const FabricConfig& config, Listener& listener, const Clock& clock, Counters<FabricCounter> counters)
@@ -115,16 +115,17 @@ class UcxFabric final : public Fabric {
     std::vector<std::byte> address_;
     std::vector<PeerState> states_;  ///< of peers without a link
     std::vector<std::unique_ptr<UcxLink>> links_;
-    std::vector<std::optional<UcxAddress>> waiting_;  ///< connected anew, to be opened when the old link has left
-    std::vector<std::optional<std::pair<UcxHeader, UcxHello>>> greetings_;  ///< that came before connect()
-    std::vector<std::unique_ptr<UcxLink>> leaving_;    ///< replaced or disconnected, until UCX is done with them
-    std::vector<std::unique_ptr<UcxLink>> abandoned_;  ///< UCX will never be done with them: a dead peer, no watch
+    std::vector<std::optional<UcxAddress>> waiting_;  ///< new addresses, opened when the old link has closed
+    std::vector<std::optional<std::pair<UcxHeader, UcxHello>>> greetings_;  ///< received before connect()
+    std::vector<std::unique_ptr<UcxLink>> leaving_;  ///< replaced or disconnected, until UCX has finished with them
+    /// UCX never finishes with them: the peer died, and UCX does not watch it
+    std::vector<std::unique_ptr<UcxLink>> abandoned_;
     Nanoseconds next_tick_ns_ = 0, next_look_at_door_ns_ = 0, last_progress_ns_ = 0;
     bool ending_ = false;
 };
 
 // --- Set-up -------------------------------------------------------------------------------------------------------
-/// A new connection to a peer begins when the one before it is closed, so that UCX cannot take one for the other.
+/// A new connection to a peer begins only when the earlier one is closed, so that UCX cannot confuse them.
 void UcxFabric::connect(Peer peer, std::span<const std::byte> address) {
     UcxAddress decoded = decode_ucx_address(address, peer, config_);
     disconnect(peer);
@@ -177,8 +178,8 @@ RemoteRegion UcxFabric::attach(Peer peer, std::span<const std::byte> bytes) {
     return {peer, remotes_->add(remote), key.size_bytes};
 }
 
-/// What was said last still leaves, as far as peers take it in a moment; then every connection is closed, and only
-/// when UCX has let go of everything its links.
+/// The last messages still leave, as far as peers accept them within a moment. Then every connection is closed, and the
+/// links are destroyed only when UCX has released everything of theirs.
 UcxFabric::~UcxFabric() {
     const QuietUcx quiet;
     ending_ = true;
@@ -186,21 +187,22 @@ UcxFabric::~UcxFabric() {
         if (link != nullptr) leaving_.push_back(std::move(link));
     ucp_request_param_t params{};
     void* const flush = ucp_worker_flush_nbx(worker_->handle(), &params);
-    // Of connections that UCX makes by itself, too: their first words may still wait for a peer that is gone.
+    // This includes connections that UCX made by itself: their first bytes may still wait for a peer that died.
     const auto is_flushed = [flush] {
         return !UCS_PTR_IS_PTR(flush) || ucp_request_check_status(flush) != UCS_INPROGRESS;
     };
     finish_up(is_flushed);
     for (const auto& link : leaving_) link->fail();
     const auto closed = [](const auto& link) { return link->try_close() && !link->in_ucx(); };
-    const auto n_closed = [&] { return std::count_if(leaving_.begin(), leaving_.end(), closed); };  // asks each of them
+    // calls closed() for each of them
+    const auto n_closed = [&] { return std::count_if(leaving_.begin(), leaving_.end(), closed); };
     finish_up([&] { return n_closed() == std::ssize(leaving_) && is_flushed(); });
     const auto in_ucx = [](const auto& link) { return link->in_ucx(); };
     const bool is_clear = is_flushed() && std::none_of(leaving_.begin(), leaving_.end(), in_ucx) &&
                           std::none_of(abandoned_.begin(), abandoned_.end(), in_ucx);
     if (UCS_PTR_IS_PTR(flush)) ucp_request_free(flush);
     for (const auto& link : leaving_) link->abandon();
-    if (!is_clear) {  // a peer is gone that UCX still waits for: to take its worker down then ends the process
+    if (!is_clear) {  // UCX still waits for a dead peer: to destroy its worker would end the process
         worker_->leave_alone();
         keep_for_ever({std::move(worker_), std::move(regions_), std::move(remotes_)});
         return;
@@ -289,9 +291,9 @@ void UcxFabric::look_at_clock() noexcept {
     shared_.now_ns = clock_.monotonic_ns();
 }
 
-/// After a long pause of our own, peers may have given us up and reused the memory that we would fetch from. So we give
-/// them up first, before anything they sent is looked at. After a shorter pause peers get as much more time: what they
-/// sent meanwhile is not read yet.
+/// After a long pause of this process, peers may have given it up and reused the memory from which it would fetch. So
+/// it gives them up first, before it reads anything that they sent. After a shorter pause the peers' time-outs are
+/// extended by the pause, as what they sent in the meantime is not read yet.
 void UcxFabric::forgive_own_pause() noexcept {
     const Nanoseconds last_ns = std::exchange(last_progress_ns_, shared_.now_ns);
     const Nanoseconds pause_ns = shared_.now_ns - last_ns;
@@ -336,7 +338,7 @@ void UcxFabric::report_done() noexcept {
     }
 }
 
-// --- Links that are lost --------------------------------------------------------------------------------------------
+// --- Lost links -----------------------------------------------------------------------------------------------------
 void UcxFabric::settle() noexcept {
     look_at_clock();
     shared_.has_failed = false;
@@ -365,7 +367,7 @@ void UcxFabric::open_waiting(Peer peer) noexcept {
     const UcxAddress address = *std::exchange(waiting_[peer], std::nullopt);
     try {
         open(peer, address);
-    } catch (const ConfigError&) {  // no way leads there
+    } catch (const ConfigError&) {  // no transport reaches that address
         states_[peer] = PeerState::down;
         shared_.counters.add(FabricCounter::peers_down);
         shared_.tell([&](Listener& listener) { listener.on_peer(peer, PeerState::down); });
@@ -396,7 +398,7 @@ bool UcxFabric::arm() noexcept {
     return !shared_.has_ready && !shared_.has_failed && shared_.done.empty() && worker_->arm();
 }
 
-// --- What comes -----------------------------------------------------------------------------------------------------
+// --- Receiving ------------------------------------------------------------------------------------------------------
 ucs_status_t UcxFabric::on_message(void* fabric, const void* header, std::size_t header_bytes, void* data,
                                    std::size_t n_bytes, const ucp_am_recv_param_t* params) {
     return static_cast<UcxFabric*>(fabric)->receive({static_cast<const std::byte*>(header), header_bytes}, data,
@@ -428,7 +430,7 @@ ucs_status_t UcxFabric::receive(std::span<const std::byte> bytes, void* data, st
             link->on_word(body);
         else
             link->on_control(header);
-    } else if (header.kind == UcxKind::message) {  // of a connection that was given up
+    } else if (header.kind == UcxKind::message) {  // from a connection that was given up
         shared_.counters.add(FabricCounter::messages_discarded);
     }
     return UCS_OK;

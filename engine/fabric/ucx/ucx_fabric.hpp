@@ -7,7 +7,7 @@
 
 namespace anello::fabric {
 
-/// Over UCX (shared memory, TCP, InfiniBand: what config.ucx_tls allows). Throws ConfigError and SystemError.
+/// A fabric over UCX: shared memory, TCP or InfiniBand, as config.ucx_tls allows. Throws ConfigError and SystemError.
 std::unique_ptr<Fabric> make_ucx_fabric(const FabricConfig& config, Listener& listener, const Clock& clock,
                                         Counters<FabricCounter> counters);
 

@@ -17,7 +17,7 @@
 namespace anello::fabric {
 namespace {
 
-/// As many as keep a sender going while we are not scheduled, and few enough that hundreds of links are no burden.
+/// Enough for a sender to continue while this process is not scheduled, and few enough for hundreds of links.
 std::size_t n_arrivals(const FabricConfig& config) noexcept {
     constexpr std::uint32_t in_all = 65536, fewest = 256, most = 4096;
     const std::uint32_t share = std::clamp(in_all / config.n_peers, fewest, most);
@@ -56,17 +56,18 @@ void UcxLink::open_if_asked() noexcept {
     try {
         open();
         say_hello();
-    } catch (const ConfigError&) {  // no way leads there
+    } catch (const ConfigError&) {  // no transport reaches that address
         fail();
     }
 }
 
-/// With UCX's own watch over the peer where the transports have one. Shared memory has none.
+/// UCX itself watches the peer where its transports can. Shared memory cannot.
 void UcxLink::open() {
     const QuietUcx quiet;
     QuietUcx::take_last_words();
     const std::vector<SocketName> before = ucx_sockets::connected_to(address_.listening);
-    // Left to itself, UCX that is to watch the peer takes TCP even within a host; we have heartbeats.
+    // UCX that is to watch the peer would choose TCP even within a host; our heartbeats make its watch unnecessary
+    // there.
     const bool through_memory = shared_.config.ucx_tls.empty() && address_.host == host_number();
     ucs_status_t status = UCS_ERR_UNREACHABLE;
     if (!through_memory) status = try_open(UCP_ERR_HANDLING_MODE_PEER);
@@ -80,7 +81,7 @@ void UcxLink::open() {
         return;
     }
     endpoint_ = nullptr;
-    // A process that died is as any other peer that does not answer; UCX calls a refused connection unreachable, too.
+    // A dead process counts as a peer that does not answer; UCX also calls a refused connection unreachable.
     const std::string words = QuietUcx::take_last_words();
     if (status != UCS_ERR_UNREACHABLE || words.starts_with("connect(")) {
         fail();
@@ -103,21 +104,21 @@ ucs_status_t UcxLink::try_open(ucp_err_handling_mode_t mode) noexcept {
         UCP_EP_PARAM_FIELD_REMOTE_ADDRESS | UCP_EP_PARAM_FIELD_ERR_HANDLING_MODE | UCP_EP_PARAM_FIELD_ERR_HANDLER;
     params.address = reinterpret_cast<const ucp_address_t*>(address_.worker.data());
     params.err_mode = mode;
-    // In either mode: without a handler UCX ends the process when it cannot read the memory of one that died.
+    // Set in either mode: without a handler UCX ends the process when it cannot read the memory of a dead peer.
     params.err_handler.cb = &UcxLink::on_error;
     params.err_handler.arg = owner_;
     return ucp_ep_create(shared_.worker.handle(), &params, &endpoint_);
 }
 
-/// Without UCX's watch, a payload in pieces could keep arriving for ever, or long after the peer was given up.
-/// So such a link fetches it in one go (cma and its like), or has UCX gather it first.
+/// Without UCX's watch, a payload in pieces could keep arriving for ever, or long after the peer was given up. So such
+/// a link fetches it in one operation (cma and similar transports), or lets UCX gather it first.
 void UcxLink::choose_protocol() {
     const std::string chosen = lanes();
     const auto has = [&](std::string_view transport) { return chosen.find(transport) != std::string::npos; };
     may_rendezvous_ = sees_death_ || has("cma/") || has("knem/") || has("xpmem/");
 }
 
-/// UCX tells it in words only: "#  lane[0]:  2:tcp/lo.0 md[1] ...".
+/// UCX reports the lanes only as text: "#  lane[0]:  2:tcp/lo.0 md[1] ...".
 std::string UcxLink::lanes() const {
     if (endpoint_ == nullptr) return {};
     char* text = nullptr;
@@ -163,8 +164,8 @@ void UcxLink::break_off() noexcept {
 
 void UcxLink::on_hello(const UcxHeader& header, const UcxHello& hello) noexcept {
     if (failed() || hello.sender_incarnation != address_.incarnation)
-        return;                                  // a restarted peer: we are told its new address
-    if (up() && their_number_ != header.link) {  // it gave us up, and comes anew
+        return;                                  // a restarted peer: the caller will pass its new address to connect()
+    if (up() && their_number_ != header.link) {  // the peer gave us up, and connects again
         fail();
         return;
     }
@@ -231,17 +232,18 @@ void UcxLink::tick() noexcept {
     }
     if (now_ns - last_said_ns_ < shared_.config.heartbeat_ns) return;
     last_said_ns_ = now_ns;
-    // Unasked: a question would wait behind all that we send to the peer, for longer than it has to answer.
+    // Sent without a request: a request would queue after all that we send to the peer, for longer than it has to
+    // answer.
     const bool some_waits =
         std::any_of(controls_.begin(), controls_.end(), [](const Control& one) { return one.busy; });
     if (!up())
         say_hello();
-    else if (!some_waits)  // else that says as much when it leaves
+    else if (!some_waits)  // otherwise the waiting message acknowledges as much when it leaves
         say(UcxKind::heartbeat);
 }
 
-/// A peer that lives is told, and what we sent it before leaves first. Then TCP connections are broken, and UCX closes
-/// what it finds broken (ucx_sockets.hpp says why).
+/// A live peer is notified, and all that we sent it earlier leaves first. Then this breaks the TCP connections, and UCX
+/// closes those that it finds broken (ucx_sockets.hpp explains why).
 bool UcxLink::may_close(bool silent) noexcept {
     if (broken_ || endpoint_ == nullptr) return true;
     if (!std::exchange(parting_, true) && !silent) {
@@ -252,7 +254,7 @@ bool UcxLink::may_close(bool silent) noexcept {
     return !sees_death_ || !break_connection();
 }
 
-/// False when there was nothing to break, or UCX does not find it broken after a while.
+/// False if there was nothing to break, or if UCX does not find it broken within some time.
 bool UcxLink::break_connection() noexcept {
     if (!std::exchange(breaking_, true)) {
         broken_at_ns_ = shared_.now_ns;
@@ -288,8 +290,8 @@ bool UcxLink::try_close() noexcept {
     const bool silent = shared_.now_ns - last_heard_ns_ >= shared_.config.silence_ns();
     if (!closed_ && !may_close(silent)) return false;
     if (!std::exchange(closed_, true) && sees_death_ && endpoint_ != nullptr) force_close();
-    // Unwatched: a peer that lives takes or drops what is under way; one that does not within the timeout gives us up
-    // itself before it looks at anything again (UcxFabric::forgive_own_pause).
+    // Without UCX's watch: a live peer takes or drops what is on its way. One that does not within the timeout gives
+    // this process up by itself, before it reads anything again (UcxFabric::forgive_own_pause).
     if (n_receiving_ > 0 || (n_in_ucx_ > 0 && (sees_death_ || !silent))) return false;
     for (UcxSlot& slot : slots_)
         if (slot.stage != UcxSlot::Stage::free && slot.stage != UcxSlot::Stage::finished)

@@ -9,9 +9,10 @@
 namespace anello::fabric {
 namespace {
 
-// Up to here UCX sends a payload at once and we copy it to its place; above, it is fetched straight to there.
-// PERF NOTE: over shared memory 8 kB sent at once are 3 times as fast, 16 kB over TCP twice, between processes. More
-// at once would be as fast over shared memory too, but a sender that dies while it copies into our queue blocks it.
+// Up to this size UCX sends a payload at once and we copy it to its place; a larger one is fetched straight to its
+// place. PERF NOTE: sent at once, 8 kB over shared memory are 3 times as fast, and 16 kB over TCP twice, between
+// processes. A larger limit would be as fast over shared memory, but a sender that dies while it copies into our queue
+// blocks the queue.
 constexpr std::size_t eager_bytes = 65536, eager_bytes_in_memory = 8192;
 
 ucp_request_param_t with_callback(ucp_send_nbx_callback_t callback, void* argument, std::uint32_t flags) noexcept {
@@ -25,7 +26,7 @@ ucp_request_param_t with_callback(ucp_send_nbx_callback_t callback, void* argume
 
 }  // namespace
 
-// --- What we send -------------------------------------------------------------------------------------------------
+// --- Sending --------------------------------------------------------------------------------------------------------
 std::size_t UcxLink::write_header(std::span<std::byte> to, UcxKind kind, std::uint32_t sequence,
                                   std::span<const std::byte> body) const noexcept {
     const UcxHeader header{.farm_id = shared_.config.farm_id,
@@ -53,7 +54,7 @@ void UcxLink::give_slot(UcxSlot& slot) noexcept {
     slot.next = std::exchange(free_slot_, &slot);
 }
 
-/// UCX refused: the caller may try again, or the peer is lost.
+/// UCX did not take it: the caller may try again, or the peer is lost.
 Status UcxLink::not_taken(UcxSlot& slot, ucs_status_t status) noexcept {
     give_slot(slot);
     if (status != UCS_ERR_NO_MEMORY && status != UCS_ERR_NO_RESOURCE) {
@@ -106,8 +107,8 @@ void UcxLink::on_sent(void* request, ucs_status_t status, void* argument) {
     link.finish(slot, status == UCS_OK ? Status::ok : Status::peer_down);
 }
 
-/// Out of sequence. Nothing of it must arrive: hello and heartbeat are repeated, an acknowledgement stays due. False
-/// when UCX does not take it now.
+/// Sends a control message outside the sequence. It may get lost: hello and heartbeat are repeated, and an
+/// acknowledgement stays due. Returns false if UCX does not take it now.
 bool UcxLink::say(UcxKind kind, std::uint32_t sequence, std::span<const std::byte> body) noexcept {
     const auto control = std::find_if(controls_.begin(), controls_.end(), [](const Control& one) { return !one.busy; });
     if (control == controls_.end() || endpoint_ == nullptr) return false;
@@ -137,11 +138,11 @@ void UcxLink::on_said(void* request, ucs_status_t, void* argument) {
     if (!link.abandoned_) link.acknowledge_if_due();
 }
 
-// --- What comes ---------------------------------------------------------------------------------------------------
+// --- Receiving ------------------------------------------------------------------------------------------------------
 ucs_status_t UcxLink::on_sequenced(const UcxHeader& header, std::span<const std::byte> body, void* data,
                                    std::size_t n_bytes, bool rendezvous) noexcept {
     heard_ = true;
-    become_up();  // a peer that sends us messages has heard us
+    become_up();  // a peer that sends us messages has received our hello
     const std::uint32_t ahead = header.sequence - expected_;
     Arrival& arrival = arrivals_[header.sequence & (arrivals_.size() - 1)];
     if (ahead >= arrivals_.size() || (n_arrived_ > 0 && arrival.stage != Arrival::Stage::empty) ||
@@ -167,7 +168,7 @@ ucs_status_t UcxLink::on_sequenced(const UcxHeader& header, std::span<const std:
     return fetches ? UCS_INPROGRESS : UCS_OK;
 }
 
-/// Where there is no room the oldest goes: later ones say more.
+/// If there is no room, the oldest is dropped, because a later one replaces it.
 void UcxLink::on_word(std::span<const std::byte> body) noexcept {
     heard_ = true;
     become_up();
@@ -183,7 +184,7 @@ void UcxLink::on_word(std::span<const std::byte> body) noexcept {
     if (shared_.may_tell) tell_ready();
 }
 
-/// A listener that looks at one may make others come, which then are told in their turn.
+/// The listener may cause more of them to arrive while it handles one; they are reported in their turn.
 void UcxLink::tell_words() noexcept {
     while (n_words_ > 0 && up()) {
         const Word word = words_.front();
@@ -192,7 +193,7 @@ void UcxLink::tell_words() noexcept {
     }
 }
 
-/// The common case: it is the next one, and all here.
+/// The common case: the message is the next in the sequence, and complete.
 void UcxLink::receive_next(const UcxHeader& header, std::span<const std::byte> body, const void* data,
                            std::size_t n_bytes) noexcept {
     std::span<std::byte> place;
@@ -246,12 +247,12 @@ void UcxLink::on_received(void* request, ucs_status_t status, std::size_t, void*
 void UcxLink::received(Arrival& arrival, bool whole) noexcept {
     --n_in_ucx_;
     --n_receiving_;
-    heard_ = heard_ || whole;  // its heartbeats wait behind what it sends
+    heard_ = heard_ || whole;  // the peer's heartbeats queue after what it sends
     arrival.stage = Arrival::Stage::ready;
     if (abandoned_) return;
-    // Fetched from the peer's memory, perhaps after we stood still and it had given us up.
+    // Fetched from the peer's memory, perhaps after this process paused and the peer had given it up.
     if (!whole || (!sees_death_ && shared_.paused())) {
-        arrival.discarded = true;  // the sender's loss, and counted there
+        arrival.discarded = true;  // the sender counts it as failed
         fail();
         return;
     }
@@ -273,7 +274,7 @@ void UcxLink::tell_arrivals() noexcept {
     while (n_arrived_ > 0 && up()) {
         Arrival& next = arrivals_[expected_ & (arrivals_.size() - 1)];
         if (next.stage != Arrival::Stage::ready) break;
-        const Arrival arrival = next;  // its place in the order may be taken anew while the listener looks
+        const Arrival arrival = next;  // a copy: its place may be used again while the listener runs
         next.stage = Arrival::Stage::empty;
         --n_arrived_;
         ++expected_;

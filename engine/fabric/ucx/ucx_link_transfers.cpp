@@ -74,8 +74,8 @@ void UcxLink::on_put(void* request, ucs_status_t status, void* argument) {
     }
 }
 
-/// UCX promises no order between a put and a message, which may even take different ways. So a signal leaves when a
-/// flush has said that the data is there; one flush serves all puts that were made before it began.
+/// UCX promises no order between a put and a message, which may even use different transports. So a signal is sent only
+/// when a flush has reported that the data arrived; one flush serves all puts made before it began.
 void UcxLink::flush_if_due() noexcept {
     while (!flushing_ && !unflushed_.empty() && up()) {
         flushing_ = true;

@@ -5,8 +5,9 @@
 
 namespace anello::fabric {
 
-/// While one of these exists, UCX's messages on this thread are kept instead of printed: the loss of a peer is
-/// counted and reported here, and set-up errors quote UCX's own text. With UCX_LOG_LEVEL set, UCX prints as usual.
+/// While an object of this class exists, UCX's messages on this thread are kept instead of printed: the fabric counts
+/// and reports the loss of a peer, and set-up errors quote UCX's own text. If UCX_LOG_LEVEL is set, UCX prints as
+/// usual.
 class QuietUcx {
   public:
     QuietUcx() noexcept { ++depth(); }
@@ -14,8 +15,8 @@ class QuietUcx {
     QuietUcx(const QuietUcx&) = delete;
     QuietUcx& operator=(const QuietUcx&) = delete;
 
-    static void install();                 ///< Once per process; further calls do nothing.
-    static std::string take_last_words();  ///< The latest warning or error kept on this thread, and forgets it.
+    static void install();                 ///< Called once per process; further calls do nothing.
+    static std::string take_last_words();  ///< Returns and forgets the latest warning or error of this thread.
 
   private:
     static int& depth() noexcept {

@@ -13,8 +13,8 @@
 
 namespace anello::fabric {
 
-/// Our memory that peers may write to and read from. An index is never given twice. Memory of a GPU is known by UCX
-/// where UCX was built for it.
+/// Our memory that peers may write to and read from. It never gives an index twice. A GPU's memory is recognised if UCX
+/// was built for that GPU.
 class UcxRegions {
   public:
     explicit UcxRegions(ucp_context_h context) noexcept : context_(context) {}
@@ -24,7 +24,7 @@ class UcxRegions {
 
     Region add(std::span<std::byte> memory);  ///< Throws ConfigError, SystemError.
     void remove(Region region) noexcept;
-    /// Throws ConfigError where the region is not registered.
+    /// Throws ConfigError if the region is not registered.
     UcxKey key(Region region) const;
 
   private:
@@ -37,7 +37,7 @@ class UcxRegions {
     std::vector<Mapped> regions_;
 };
 
-/// Peers' memory as attach() learned of it, valid for one connection each.
+/// A peer's memory after attach(), valid for one connection.
 struct UcxRemote {
     Peer peer;
     std::uint64_t link;  ///< number of the connection
@@ -54,9 +54,9 @@ class UcxRemotes {
     UcxRemotes& operator=(const UcxRemotes&) = delete;
 
     std::uint32_t add(const UcxRemote& remote);
-    /// Null where there is none of this number, peer and connection.
+    /// Null if there is none with this number, peer and connection.
     const UcxRemote* find(const RemoteRegion& region, std::uint64_t link) const noexcept;
-    /// When UCX is done with a connection.
+    /// Called when UCX has finished with a connection.
     void forget(std::uint64_t link) noexcept;
 
   private:

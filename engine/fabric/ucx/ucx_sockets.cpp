@@ -53,7 +53,7 @@ bool contains(std::span<const SocketName> names, const SocketName& name) noexcep
 }
 
 void keep_silent_out(std::span<const SocketName> our_listening) noexcept {
-    constexpr int for_seconds = 3600;  // the kernel cuts it to what it can count
+    constexpr int for_seconds = 3600;  // the kernel limits it to its own maximum
     if (our_listening.empty()) return;
     for_each_socket([&](int descriptor) {
         if (option(descriptor, SO_ACCEPTCONN) != 1 || !contains(our_listening, here(descriptor))) return;

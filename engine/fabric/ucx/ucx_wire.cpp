@@ -19,7 +19,7 @@ namespace {
 
 constexpr std::uint32_t ucx_address_magic = 0x55464e41, ucx_key_magic = 0x52464e41;  // "ANFU", "ANFR"
 
-/// UCX reads its own bytes without looking how many there are, so they are wrapped.
+/// UCX reads its own bytes without checking their number, so we wrap them with their length and a checksum.
 struct Wrapped {
     std::uint32_t magic;
     std::uint32_t n_bytes;
@@ -30,7 +30,7 @@ struct KeyHead {
     std::uint64_t farm_id, incarnation, address, size_bytes;
 };
 
-/// FNV-1a: against damage, not against malice.
+/// FNV-1a: protects against damage, not against malice.
 std::uint64_t checksum(std::span<const std::byte> bytes) noexcept {
     std::uint64_t sum = 0xcbf29ce484222325U;
     for (const std::byte byte : bytes) sum = (sum ^ static_cast<std::uint64_t>(byte)) * 0x100000001b3U;
@@ -52,7 +52,7 @@ std::vector<std::byte> wrap(std::uint32_t magic, std::span<const std::byte> head
     return bytes;
 }
 
-/// The bytes that wrap() was given, of which there are more than `head_bytes`.
+/// The bytes that were given to wrap(); there must be more than `head_bytes`.
 std::span<const std::byte> unwrap(const char* field, std::uint32_t magic, std::span<const std::byte> bytes,
                                   std::size_t head_bytes) {
     Wrapped wrapped{};

@@ -94,7 +94,7 @@ void UcxWorker::open_context(const FabricConfig& config) {
 void UcxWorker::open_worker() {
     ucp_worker_params_t params{};
     params.field_mask = UCP_WORKER_PARAM_FIELD_THREAD_MODE;
-    params.thread_mode = UCS_THREAD_MODE_SERIALIZED;  // one thread opens it, another works with it
+    params.thread_mode = UCS_THREAD_MODE_SERIALIZED;  // one thread opens it, another one uses it
     if (const ucs_status_t status = ucp_worker_create(context_, &params, &worker_); status != UCS_OK) {
         worker_ = nullptr;
         fail("cannot open UCX's transports", status,
@@ -160,7 +160,7 @@ void UcxWorker::take_tick() noexcept {
     if (!armed_) return;
     armed_ = false;
     std::uint64_t n_ticks = 0;
-    (void)!read(ticks_.number(), &n_ticks, sizeof n_ticks);  // fails where there was none
+    (void)!read(ticks_.number(), &n_ticks, sizeof n_ticks);  // fails if there was no tick
 }
 
 std::string UcxWorker::describe() const {

@@ -15,7 +15,7 @@
 
 namespace anello::fabric {
 
-/// UCX's context and worker, and the descriptor that tells when there is something to do.
+/// UCX's context and worker, and the descriptor that becomes readable when there is something to do.
 class UcxWorker {
   public:
     explicit UcxWorker(const FabricConfig& config);  ///< Throws ConfigError, SystemError.
@@ -25,11 +25,11 @@ class UcxWorker {
 
     ucp_context_h context() const noexcept { return context_; }
     ucp_worker_h handle() const noexcept { return worker_; }
-    /// Active messages of ours come here.
+    /// UCX calls this function for each of our active messages that arrives.
     void on_message(ucp_am_recv_callback_t callback, void* argument);
     std::vector<std::byte> address() const;
     const std::vector<SocketName>& listening() const noexcept { return door_->listening(); }
-    /// To be called every heartbeat. Returns how many were closed.
+    /// Call it every heartbeat. Returns the number of closed connections.
     unsigned close_strangers(Nanoseconds now_ns) noexcept { return door_->close_strangers(now_ns); }
 
     int descriptor() const noexcept { return poll_.number(); }
@@ -38,11 +38,11 @@ class UcxWorker {
     /// The descriptor also becomes readable periodically, for timed work.
     void take_tick() noexcept;
 
-    /// For callers that cannot wait until UCX is done: it stays as it is until the process ends. The object must stay,
-    /// too.
+    /// For callers that cannot wait until UCX has finished: UCX stays open until the process ends. This object must
+    /// stay, too.
     void leave_alone() noexcept;
 
-    /// "UCX 1.13.1, UCX_TLS=tcp", and what UCX warned of at set-up.
+    /// "UCX 1.13.1, UCX_TLS=tcp", and UCX's warnings at set-up.
     std::string describe() const;
 
   private:

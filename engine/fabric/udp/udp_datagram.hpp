@@ -8,20 +8,20 @@
 
 #include "fabric/fabric.hpp"
 
-/// What the datagrams of the UDP transport hold; docs/reference/fabric.md is its specification.
+/// Content of the datagrams of the UDP transport; docs/reference/fabric.md specifies it.
 namespace anello::fabric {
 
 static_assert(std::endian::native == std::endian::little, "datagrams are little-endian and used where they lie");
 
 inline constexpr std::uint32_t udp_magic = 0x55464e41;  // "ANFU"
 inline constexpr std::uint8_t udp_version = 1;
-/// What a message is cut into has at least this many bytes, the last piece apart; this bounds the number of pieces.
+/// Smallest piece of a message, except for the last one. It limits the number of pieces.
 inline constexpr std::size_t least_piece_bytes = 384;
 
 enum class DatagramKind : std::uint8_t { hello = 1, data, ack, heartbeat, bye };
 
-/// Begins every datagram. `cookie` is the one that the receiver gave the sender in its hello; without it a datagram is
-/// a stranger's, or of a connection that is over.
+/// Begins every datagram. The receiver gave `cookie` to the sender in its hello; a datagram without it belongs to a
+/// stranger, or to a connection that is over.
 struct DatagramHead {
     std::uint32_t magic = udp_magic;
     std::uint8_t version = udp_version;

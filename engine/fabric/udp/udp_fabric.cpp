@@ -15,11 +15,11 @@
 namespace anello::fabric {
 namespace {
 
-constexpr std::size_t super_packet_bytes = 65000;         ///< what one message of the system may hold
+constexpr std::size_t super_packet_bytes = 65000;         ///< payload of one sendmsg() or recvmsg(), at most
 constexpr int n_batches_at_most = 16;                     ///< in each direction, in one progress()
-constexpr std::uint64_t largest_datagram_leap = 1 << 16;  ///< of a datagram's number that is believed
+constexpr std::uint64_t largest_datagram_leap = 1 << 16;  ///< largest jump of a datagram's number that is believed
 
-/// What the system takes from its buffer for a datagram, at most: it counts its own pages, too.
+/// Upper limit of what the system takes from its buffer for a datagram: it also counts its own pages.
 constexpr std::size_t cost_of(std::size_t datagram_bytes) noexcept {
     return 2 * datagram_bytes + 1024;
 }
@@ -52,7 +52,7 @@ UdpFabric::UdpFabric(const FabricConfig& config, Listener& listener, const Clock
     watch(epoll_, wake_.number(), 1, EPOLLIN);
 }
 
-/// A peer that leaves says so; one that dies falls silent.
+/// A peer that leaves sends a bye; a peer that dies falls silent.
 UdpFabric::~UdpFabric() {
     for (Link& link : links_)
         if (link.state == PeerState::up) send_control(link, DatagramKind::bye, 0);
@@ -122,7 +122,7 @@ void UdpFabric::flush(Peer peer) noexcept {
         if (!flush_batch(peer)) return;
 }
 
-/// False when the rest must wait.
+/// Returns false if the rest must wait.
 bool UdpFabric::flush_batch(Peer peer) noexcept {
     Link& link = links_[peer];
     const std::size_t n_out = gather(link);
@@ -130,9 +130,9 @@ bool UdpFabric::flush_batch(Peer peer) noexcept {
     if (n_sent < 0 && (errno == EAGAIN || errno == EWOULDBLOCK)) {
         blocked_ = true;
     } else if (n_sent < 0 && has_gso_ && out_datagrams_[0] > 1) {
-        has_gso_ = false;  // this way out has none
+        has_gso_ = false;  // the interface that leads there has no GSO
     } else {
-        // What the system refuses for another reason is lost on the way.
+        // A datagram that the system refuses for another reason counts as lost on the network.
         std::size_t n_datagrams = 0;
         for (std::size_t i = 0; i < static_cast<std::size_t>(std::max(n_sent, 1)); ++i)
             n_datagrams += out_datagrams_[i];
@@ -142,8 +142,8 @@ bool UdpFabric::flush_batch(Peer peer) noexcept {
     return !blocked_;
 }
 
-/// Lays out as many datagrams as the window and a batch hold. Pieces of one message have equal length, except for the
-/// last, so that the kernel can take several at once and split them itself (GSO).
+/// Prepares as many datagrams as the window and a batch hold. The pieces of one message have equal length, except for
+/// the last, so that the kernel can take several at once and split them itself (GSO).
 std::size_t UdpFabric::gather(Link& link) noexcept {
     const std::size_t n_at_most = std::min<std::uint64_t>(n_batch, link.window - (link.sequence - link.acknowledged));
     const std::size_t n_together = has_gso_ ? std::max<std::size_t>(1, super_packet_bytes / config_.datagram_bytes) : 1;
@@ -262,7 +262,7 @@ void UdpFabric::take_datagram(std::span<const std::byte> datagram, const sockadd
     if (head.kind == DatagramKind::hello) return take_hello(datagram, from);
     Link& link = links_[head.peer];
     if (!same_address(from, link.to)) return counters_.add(FabricCounter::strangers_refused);
-    if (head.cookie != link.own_cookie || link.their_cookie == 0)  // of a connection that is over
+    if (head.cookie != link.own_cookie || link.their_cookie == 0)  // from a connection that is over
         return counters_.add(FabricCounter::datagrams_duplicate);
     if (link.state == PeerState::connecting) come_up(head.peer);  // a peer with our cookie has all it needs
     link.heard_ns = now_ns_;
@@ -300,7 +300,7 @@ bool UdpFabric::take_piece(Link& link, const PieceView& piece) noexcept {
     return true;
 }
 
-/// False if that many were never sent.
+/// Returns false if so many were never sent.
 bool UdpFabric::acknowledge(Link& link, std::uint64_t below) noexcept {
     if (below > link.sequence) return false;
     if (below <= link.acknowledged) return true;
@@ -322,7 +322,7 @@ bool UdpFabric::arm() noexcept {
     const int n_events = epoll_wait(epoll_.number(), events.data(), static_cast<int>(events.size()), 0);
     for (int i = 0; i < n_events; ++i)
         if (events[static_cast<std::size_t>(i)].data.u64 == 1) take_event(wake_);
-    // An edge tells of what comes after this; what came before is for progress() to see.
+    // The descriptor reports only what arrives after this; progress() must handle what arrived before.
     if (n_events > 0) return false;
     return blocked_ || std::none_of(links_.begin(), links_.end(), [this](const Link& link) { return may_send(link); });
 }

@@ -21,8 +21,8 @@
 
 namespace anello::fabric {
 
-/// Messages cut into datagrams, over one socket. What the network loses stays lost and is counted; a window of
-/// datagrams per pair, opened by what the receiver took, keeps senders from flooding a slower receiver.
+/// Messages cut into datagrams, over one socket. What the network loses stays lost and is counted. A window of
+/// datagrams per pair, which the receiver extends, keeps senders from flooding a slower receiver.
 class UdpFabric final : public Fabric {
   public:
     UdpFabric(const FabricConfig& config, Listener& listener, const Clock& clock, Counters<FabricCounter> counters);
@@ -71,28 +71,28 @@ class UdpFabric final : public Fabric {
         sockaddr_in to{};
         std::uint64_t own_cookie = 0, their_cookie = 0;  ///< 0: none
         Nanoseconds since_ns = 0, next_hello_ns = 0, heard_ns = 0, next_heartbeat_ns = 0;
-        // What we send
+        // Sending
         Fifo<Outgoing> queue;
-        std::uint32_t front_piece = 0;    ///< pieces of the first message that left
-        std::uint64_t n_messages = 0;     ///< that left whole
-        std::uint64_t sequence = 0;       ///< of the next datagram
+        std::uint32_t front_piece = 0;    ///< pieces of the first message that are already sent
+        std::uint64_t n_messages = 0;     ///< messages sent whole
+        std::uint64_t sequence = 0;       ///< number of the next datagram
         std::uint64_t acknowledged = 0;   ///< datagrams below it are no longer under way
-        std::uint64_t window = 0;         ///< the peer's
-        Nanoseconds acknowledged_ns = 0;  ///< when that last moved
-        // What we receive
+        std::uint64_t window = 0;         ///< the peer's window
+        Nanoseconds acknowledged_ns = 0;  ///< when `acknowledged` last rose
+        // Receiving
         UdpReassembly incoming;
-        std::uint64_t heard_below = 0, told_below = 0;  ///< datagrams; what we told the peer of it
+        std::uint64_t heard_below = 0, told_below = 0;  ///< datagram numbers: received, and acknowledged to the peer
     };
     struct Done {
         Peer to = 0;
         std::uint64_t token = 0;
     };
-    static constexpr std::size_t n_batch = 64;          ///< datagrams in one system call, at most
-    static constexpr std::size_t n_receive_slots = 16;  ///< messages of the system, each may hold many datagrams
+    static constexpr std::size_t n_batch = 64;          ///< largest number of datagrams in one system call
+    static constexpr std::size_t n_receive_slots = 16;  ///< messages of recvmmsg(); each may hold many datagrams
     static constexpr std::size_t receive_slot_bytes = 65536;
     static constexpr std::size_t control_bytes = 64;
 
-    // udp_links.cpp: how peers come and go
+    // udp_links.cpp: how peers connect and leave
     void send_hello(Link& link) noexcept;
     void send_control(Link& link, DatagramKind kind, std::uint64_t sequence) noexcept;
     void send_bytes(const Link& link, std::span<const std::byte> datagram) noexcept;
@@ -105,7 +105,7 @@ class UdpFabric final : public Fabric {
     void check_time_of(Peer peer) noexcept;
     void report_disconnected() noexcept;
 
-    // udp_fabric.cpp: what they say
+    // udp_fabric.cpp: their messages
     std::size_t piece_bytes(const Outgoing& message) const noexcept;
     bool may_send(const Link& link) const noexcept;
     void flush(Peer peer) noexcept;
@@ -137,7 +137,7 @@ class UdpFabric final : public Fabric {
     std::size_t n_things_ = 0;
     bool blocked_ = false, more_ = false;
 
-    // One batch of what is sent, and slots for what is received
+    // One batch to be sent, and slots for receiving
     struct Piece {
         DatagramHead head;
         std::byte header[max_header_bytes];

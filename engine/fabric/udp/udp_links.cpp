@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Peers of the UDP transport: how they find each other, show that they live, and go.
+// Peers of the UDP transport: how they find each other, show that they are alive, and leave.
 #include <sys/socket.h>
 
 #include <algorithm>
@@ -13,8 +13,8 @@ namespace anello::fabric {
 namespace {
 
 constexpr Nanoseconds hello_again_ns = 10'000'000;
-/// A message incomplete for longer than this many heartbeats is lost. A sender may pause for one within a message,
-/// when nothing that it sent is acknowledged.
+/// A message that is incomplete for longer than this many heartbeats is lost. A sender may pause for one heartbeat
+/// within a message, when nothing that it sent is acknowledged.
 constexpr int n_heartbeats_to_wait = 2;
 
 }  // namespace
@@ -72,7 +72,7 @@ void UdpFabric::send_control(Link& link, DatagramKind kind, std::uint64_t sequen
     send_bytes(link, std::as_bytes(std::span(&head, 1)));
 }
 
-/// One without room counts as lost on the way.
+/// A datagram for which the socket has no room counts as lost on the network.
 void UdpFabric::send_bytes(const Link& link, std::span<const std::byte> datagram) noexcept {
     sendto(socket_.number(), datagram.data(), datagram.size(), MSG_DONTWAIT,
            reinterpret_cast<const sockaddr*>(&link.to), sizeof link.to);
@@ -86,12 +86,14 @@ void UdpFabric::take_hello(std::span<const std::byte> datagram, const sockaddr_i
         return counters_.add(FabricCounter::strangers_refused);
     const Peer peer = hello.head.peer;
     Link& link = links_[peer];
-    // A peer we did not ask for is awaited by its own side, and so is a process newer than the one we know.
+    // The caller did not ask for this peer yet, or the process is newer than the one it knows: the peer repeats its
+    // hello.
     if ((link.state != PeerState::connecting && link.state != PeerState::up) || hello.from != link.address.incarnation)
         return;
     if (!same_address(from, link.to)) return counters_.add(FabricCounter::strangers_refused);
     if (hello.window == 0 || hello.own_cookie == 0) return counters_.add(FabricCounter::malformed);
-    if (link.state == PeerState::up && hello.own_cookie != link.their_cookie) return lose(peer);  // it began anew
+    // the peer began a new connection
+    if (link.state == PeerState::up && hello.own_cookie != link.their_cookie) return lose(peer);
     link.heard_ns = now_ns_;
     link.their_cookie = hello.own_cookie;
     link.window = hello.window;
@@ -120,7 +122,7 @@ void UdpFabric::lose(Peer peer, std::uint64_t sent_below) noexcept {
     listener_.on_peer(peer, PeerState::down);
 }
 
-/// After a pause of our own, nothing shows that peers were silent: what they sent meanwhile may not be read yet.
+/// After a pause of this process no peer counts as silent: what it sent in the meantime may not be read yet.
 void UdpFabric::forgive_own_pause() noexcept {
     const Nanoseconds before_ns = std::exchange(now_ns_, clock_.monotonic_ns()), pause_ns = now_ns_ - before_ns;
     if (before_ns == 0 || pause_ns < config_.heartbeat_ns) return;
@@ -143,11 +145,11 @@ void UdpFabric::check_time_of(Peer peer) noexcept {
     }
     if (link.state != PeerState::up) return;
     if (now_ns_ - link.heard_ns >= config_.silence_ns()) {
-        send_control(link, DatagramKind::bye, 0);  // should it only have slept
+        send_control(link, DatagramKind::bye, 0);  // for a peer that only slept
         return lose(peer);
     }
     link.incoming.give_up_older_than(n_heartbeats_to_wait * config_.heartbeat_ns, now_ns_);
-    // All that is under way is lost, or the word that it came.
+    // All datagrams under way are lost, or the acknowledgement is.
     if (now_ns_ - link.acknowledged_ns >= config_.heartbeat_ns) acknowledge(link, link.sequence);
     if (now_ns_ < link.next_heartbeat_ns) return;
     link.next_heartbeat_ns = now_ns_ + config_.heartbeat_ns;

@@ -8,8 +8,8 @@
 namespace anello::fabric {
 namespace {
 
-/// A number that jumps further is not trusted. Numbers count from 0 and never wrap: at a million messages a
-/// second that takes half a million years, so a number near the end is false, and the next one would be 0.
+/// A number that jumps further is not trusted. Numbers count from 0 and never wrap: at a million messages per second
+/// that takes half a million years, so a number near the end is false, and the next one would be 0.
 constexpr std::uint64_t largest_message_leap = 1 << 16;
 constexpr std::uint64_t last_number = UINT64_MAX - largest_message_leap;
 
@@ -101,7 +101,7 @@ void UdpReassembly::give_up_oldest() noexcept {
     if (close(message) && message.place != nullptr) listener_->on_lost(from_, message.header_view());
 }
 
-/// Whether the message was open; if it was not whole it is lost.
+/// Returns whether the message was open; if it was incomplete it is lost.
 bool UdpReassembly::close(Message& message) noexcept {
     const State was = std::exchange(message.state, State::over);
     if (was == State::unseen || was == State::open) counters_.add(FabricCounter::messages_lost);

@@ -14,7 +14,7 @@ Arrivals::Taken Arrivals::take(std::uint32_t number) noexcept {
         const auto n_ahead = static_cast<std::uint32_t>(ahead);
         const std::uint32_t n_steps = std::min(n_ahead, window);
         for (std::uint32_t step = 1; step <= n_steps; ++step) {
-            if (!has(newest_ + step)) ++taken.n_given_up;  // of the number one window before
+            if (!has(newest_ + step)) ++taken.n_given_up;  // the number one window earlier
             word_of(newest_ + step) &= ~(std::uint64_t{1} << (newest_ + step) % 64);
         }
         taken.n_given_up += n_ahead - n_steps;

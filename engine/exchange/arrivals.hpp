@@ -6,20 +6,20 @@
 
 namespace anello::exchange {
 
-/// Which of one sender's messages arrived, by their numbers 1, 2, 3 and so on: a message that never arrived is known by
-/// its number, not as a difference of totals. Numbers wrap.
+/// Records which messages of one sender arrived. They are numbered 1, 2, 3 and so on, so that a lost message is known
+/// by its number, not only as a difference of totals. Numbers wrap.
 class Arrivals {
   public:
-    /// A message this far behind the newest is given up: by then it would have passed all queues on the way.
+    /// A message this far below the newest is given up: by then it would have left all queues on its way.
     static constexpr std::uint32_t window = 4096;
 
     struct Taken {
-        bool is_new = false;           ///< false: this number came before, or was given up
-        std::uint64_t n_given_up = 0;  ///< messages before it that will not come any more
+        bool is_new = false;           ///< false: this number arrived before, or was given up
+        std::uint64_t n_given_up = 0;  ///< earlier messages that are now given up
     };
     // Hot path: no allocation, no lock, no log, no throw.
     Taken take(std::uint32_t number) noexcept;
-    /// Gives up all that is open below the newest; returns how many.
+    /// Gives up all numbers below the newest that have not arrived; returns how many.
     std::uint64_t give_up_open() noexcept;
     void reset() noexcept { *this = {}; }
 
@@ -40,7 +40,7 @@ class Arrivals {
 
     std::uint32_t newest_ = 0;
     std::uint64_t n_come_ = 0, n_given_up_ = 0;
-    std::array<std::uint64_t, window / 64> seen_ = nothing_open();  ///< a bit per number: it came, or is not awaited
+    std::array<std::uint64_t, window / 64> seen_ = nothing_open();  ///< a bit per number: it arrived, or is not awaited
 };
 
 }  // namespace anello::exchange

@@ -15,7 +15,7 @@ namespace anello::exchange {
 namespace {
 
 constexpr Nanoseconds never_ns = std::numeric_limits<Nanoseconds>::max();
-/// Timeouts to wait for the first part of any MEP: after that, it may have been lost with a connection.
+/// Number of time-outs to wait for the first part of any MEP: later, it may have been lost with a connection.
 constexpr Nanoseconds silent_timeouts = 10;
 
 /// Use numbers wrap.
@@ -35,7 +35,7 @@ BuilderUnit::BuilderUnit(const ExchangeConfig& config, memory::Kind memory, bool
       clock_(clock),
       counters_(page.add_block<BuilderCounter>("builder")),
       verdicts_(page.add_block<wire::Verdict>("builder.mfp")),
-      // One buffer per MFP, the buffers of a slot next to each other; its free ring is not used.
+      // One buffer per MFP; the buffers of a slot lie next to each other. Its ring of free buffers is not used.
       memory_({.n_buffers = static_cast<std::uint32_t>(std::max<std::size_t>(2, config.n_credits * n_readouts_)),
                .buffer_bytes = config.max_mfp_bytes,
                .kind = memory}),
@@ -52,7 +52,7 @@ BuilderUnit::BuilderUnit(const ExchangeConfig& config, memory::Kind memory, bool
       next_look_ns_(never_ns),
       ready_to_built_(page.add_leg("ready_to_built")),
       first_to_built_(page.add_leg("first_to_built")) {
-    // Uses of a builder that comes again differ from those it had before: what was meant for those finds no place.
+    // A restarted builder begins with other use numbers than before: data for its earlier uses then find no place.
     const auto first_use = static_cast<std::uint32_t>(clock.wall_ns() >> 10);
     for (Slot& slot : slots_) slot.use = first_use;
     if (config.farm.standby != no_node) noted_.reserve(config.n_credits + handed_on_.size());
@@ -68,13 +68,13 @@ void BuilderUnit::count(std::uint16_t readout, BuilderCounter outcome) noexcept 
     ++readouts_[readout].n_taken;
 }
 
-/// Before its outcome is counted: whichever that is, each number is one message, and one that is passed over was lost.
+/// Called before the message's outcome is counted: each number is one message, and a number that was skipped was lost.
 void BuilderUnit::note_number(std::uint16_t readout, std::uint32_t number) noexcept {
     Readout& sender = readouts_[readout];
     const Arrivals::Taken taken = sender.arrivals.take(number);
     if (!taken.is_new) {
         counters_.add(BuilderCounter::mfps_repeated);
-        --sender.n_taken;  // its outcome adds one
+        --sender.n_taken;  // counting its outcome adds one again
     }
     counters_.add(BuilderCounter::mfps_never_came, taken.n_given_up);
     sender.n_taken += taken.n_given_up;
@@ -100,7 +100,8 @@ std::span<std::byte> BuilderUnit::place(std::uint16_t readout, const MessageHead
     if (mine == Part::arriving || mine == Part::arrived) return refuse(BuilderCounter::mfps_duplicate);
     if (slot.state != Slot::State::open || mine == Part::missing || mine == Part::abandoned)
         return refuse(BuilderCounter::mfps_late);
-    if (mine == Part::not_expected) ++slot.n_awaited;  // it returned, and is faster than the manager's news of it
+    // it returned, and its data arrived before the manager's message about it
+    if (mine == Part::not_expected) ++slot.n_awaited;
     if (slot.begun_ns == 0) begin(slot.mep);
     mine = Part::arriving;
     ++slot.n_places;
@@ -109,11 +110,11 @@ std::span<std::byte> BuilderUnit::place(std::uint16_t readout, const MessageHead
 
 void BuilderUnit::on_mfp(std::uint16_t readout, const MessageHeader& header,
                          std::span<const std::byte> bytes) noexcept {
-    if (bytes.empty()) {  // place() was not asked
+    if (bytes.empty()) {  // without payload place() was not called
         note_number(readout, header.sequence);
         return count(readout, BuilderCounter::mfps_malformed);
     }
-    Slot& slot = slots_[header.slot];  // place() has seen this header
+    Slot& slot = slots_[header.slot];  // place() has checked this header
     Part& mine = part(header.slot, readout);
     ANELLO_ASSERT(slot.use == header.use && slot.mep == header.mep && slot.n_places > 0);
     --slot.n_places;
@@ -142,7 +143,7 @@ void BuilderUnit::on_mfp(std::uint16_t readout, const MessageHeader& header,
 }
 
 void BuilderUnit::on_lost(std::uint16_t readout, const MessageHeader& header) noexcept {
-    Slot& slot = slots_[header.slot];  // place() has seen this header
+    Slot& slot = slots_[header.slot];  // place() has checked this header
     Part& mine = part(header.slot, readout);
     ANELLO_ASSERT(slot.use == header.use && slot.n_places > 0);
     --slot.n_places;
@@ -154,7 +155,7 @@ void BuilderUnit::on_lost(std::uint16_t readout, const MessageHeader& header) no
     try_free(header.slot);
 }
 
-/// Counts what is wrong with an MFP that was received whole.
+/// Checks an MFP that was received whole, and counts what is wrong with it.
 wire::Verdict BuilderUnit::check(std::uint16_t readout, const Slot& slot, std::span<const std::byte> bytes,
                                  wire::mfp::PacketView& view) noexcept {
     const wire::Verdict verdict = wire::mfp::parse(bytes, view);
@@ -171,7 +172,7 @@ wire::Verdict BuilderUnit::check(std::uint16_t readout, const Slot& slot, std::s
     return wire::Verdict::unknown_source;
 }
 
-/// PERF NOTE: neighbouring fragments, from a changing start: finding a fragment means summing the sizes before it.
+/// PERF NOTE: checks neighbouring fragments, from a varying start: to find a fragment, all sizes before it are summed.
 void BuilderUnit::verify_share(const wire::mfp::PacketView& view, std::uint64_t mep) noexcept {
     const std::size_t n_fragments = view.header.n_fragments;
     verify_due_ += config_.verify_share * static_cast<double>(n_fragments);
@@ -209,7 +210,7 @@ void BuilderUnit::on_assigned(const Assignment& assignment) noexcept {
     if (slot.state == Slot::State::free) open(assignment.slot, assignment.mep);
     if (slot.state != Slot::State::open || slot.is_assigned || slot.mep != assignment.mep) return;
     slot.is_assigned = true;
-    expect(assignment.slot);  // what the manager said before this assignment becomes known only now
+    expect(assignment.slot);  // applies the manager's changes of live nodes that arrived before this assignment
     if (config_.protocol == Protocol::pull) to_request_.try_push(assignment);  // each slot is in there once at most
     close_if_whole(assignment.slot);
 }
@@ -217,7 +218,7 @@ void BuilderUnit::on_assigned(const Assignment& assignment) noexcept {
 void BuilderUnit::open(std::uint32_t slot, std::uint64_t mep) noexcept {
     slots_[slot] = {.state = Slot::State::open, .is_assigned = is_left_alone_, .mep = mep, .use = slots_[slot].use};
     if (may_lose_ || is_left_alone_ || !config_.waits_for_data)
-        begin(mep);  // the first part may have been sent, and be lost
+        begin(mep);  // the first part may have been sent and lost
     if (n_used_ == 0) heard_ns_ = clock_.monotonic_ns();
     next_deadline_ns_ = std::min(next_deadline_ns_, silent_until_ns());
     counters_.set(BuilderCounter::slots_used, ++n_used_);
@@ -229,8 +230,8 @@ void BuilderUnit::open(std::uint32_t slot, std::uint64_t mep) noexcept {
     expect(slot);
 }
 
-/// Sources send in the order of MEPs: with the first part of one the time of all before it begins. MEPs assigned before
-/// there is data wait for it.
+/// Starts the time-out of all MEPs up to this one, as sources send in the order of MEPs. MEPs that are assigned before
+/// there are data wait for them.
 void BuilderUnit::begin(std::uint64_t mep) noexcept {
     const Nanoseconds now_ns = heard_ns_ = clock_.monotonic_ns();
     for (Slot& slot : slots_) {
@@ -254,7 +255,7 @@ void BuilderUnit::expect(std::uint32_t slot) noexcept {
     }
 }
 
-/// MFPs awaited or arriving will be missing when the MEP is passed on.
+/// Marks an awaited or arriving MFP as missing for the time when its MEP is passed on.
 void BuilderUnit::miss(std::uint32_t slot, std::size_t readout, BuilderCounter why) noexcept {
     Part& mine = part(slot, readout);
     ANELLO_ASSERT(mine == Part::awaited || mine == Part::arriving);
@@ -279,7 +280,7 @@ void BuilderUnit::on_readout(std::uint16_t readout, bool is_live, std::uint64_t 
     }
 }
 
-/// What it counted as sent is lost with it.
+/// The connection is lost, and with it the count of messages that came over it.
 void BuilderUnit::write_off(Readout& readout) noexcept {
     counters_.add(BuilderCounter::taken_from_dead_readout, readout.n_taken);
     readout.n_taken = 0;
@@ -293,7 +294,8 @@ void BuilderUnit::on_connection(std::uint16_t readout, bool is_up) noexcept {
     for (std::uint32_t slot = 0; slot < slots_.size(); ++slot) {
         if (slots_[slot].state == Slot::State::free) continue;
         Part& mine = part(slot, readout);
-        if (mine == Part::arriving || mine == Part::abandoned) --slots_[slot].n_places;  // the place is ours again
+        // the builder owns the place again
+        if (mine == Part::arriving || mine == Part::abandoned) --slots_[slot].n_places;
         if (mine == Part::abandoned) mine = Part::missing;
         if (mine == Part::arriving) mine = Part::awaited;
         if (mine == Part::awaited && slots_[slot].state == Slot::State::open)
@@ -308,7 +310,7 @@ void BuilderUnit::close_if_whole(std::uint32_t slot) noexcept {
     if (seen.state == Slot::State::open && seen.is_assigned && seen.n_awaited == 0) close(slot);
 }
 
-/// Complete means all readout units of the run: one that is gone, or not there yet, is missing like any other.
+/// An MEP is complete only with all readout units of the run: one that is gone, or not there yet, is missing, too.
 void BuilderUnit::miss_gone(std::uint32_t slot) noexcept {
     for (std::size_t readout = 0; readout < n_readouts_; ++readout) {
         if (part(slot, readout) != Part::not_expected) continue;
@@ -348,7 +350,7 @@ void BuilderUnit::close_overdue(Nanoseconds now_ns) noexcept {
     }
 }
 
-/// Once the next stage has it: what is closed and finds no room by the end was not built.
+/// Called when the next stage has taken it: an MEP that is closed and finds no room until the end counts as not built.
 void BuilderUnit::count_handed_on(std::uint32_t slot) noexcept {
     const Slot& given = slots_[slot];
     counters_.add(given.n_missing == 0 ? BuilderCounter::meps_complete : BuilderCounter::meps_incomplete);
@@ -386,7 +388,7 @@ std::size_t BuilderUnit::take_back() noexcept {
     return n_back;
 }
 
-/// A slot is reused when the next stage is done with it and no transport can write into it any more.
+/// Frees a slot once the next stage has returned it and no transport can write into it any more.
 void BuilderUnit::try_free(std::uint32_t slot) noexcept {
     Slot& over = slots_[slot];
     if (over.state != Slot::State::over || over.n_places > 0) return;
@@ -399,8 +401,8 @@ void BuilderUnit::try_free(std::uint32_t slot) noexcept {
                         .n_missing = static_cast<std::uint16_t>(over.n_missing)});
 }
 
-/// What was to be offered stands among the slots now, and what became of it in the totals. What the one before may have
-/// assigned to free slots, and nobody told this unit of, finds no place any more.
+/// Notes slots and totals for the standby: they include all credits that were not yet sent. The lost manager may have
+/// assigned free slots without this unit's knowledge: such data will find no place.
 void BuilderUnit::begin_to_follow() noexcept {
     is_offering_ = false;
     while (!to_offer_.empty()) to_offer_.pop();
@@ -426,7 +428,7 @@ void BuilderUnit::on_manager_gone() noexcept {
     begin(std::numeric_limits<std::uint64_t>::max());
     for (std::uint32_t slot = 0; slot < slots_.size(); ++slot) {
         if (slots_[slot].state != Slot::State::open) continue;
-        slots_[slot].is_assigned = true;  // others heard of it, or they would have sent nothing
+        slots_[slot].is_assigned = true;  // data arrived, so the readout units know of an assignment
         close_if_whole(slot);
     }
 }
@@ -436,13 +438,13 @@ void BuilderUnit::settle() noexcept {
     for (std::uint32_t slot = 0; slot < slots_.size(); ++slot) settle(slot);
     for (Readout& readout : readouts_) {
         const std::uint64_t n_open = readout.arrivals.give_up_open();
-        if (!readout.is_up) continue;  // written off
+        if (!readout.is_up) continue;  // write_off() counted it
         counters_.add(BuilderCounter::mfps_never_came, n_open);
         readout.n_taken += n_open;
     }
 }
 
-/// An MFP with a place also has a number, and so an outcome: the rest of its bytes comes too late for this node.
+/// An MFP with a place has a number, and so needs an outcome: the rest of its bytes arrives too late for this node.
 void BuilderUnit::settle(std::uint32_t slot) noexcept {
     const Slot& left = slots_[slot];
     if (left.state == Slot::State::free) return;

@@ -19,96 +19,98 @@
 
 namespace anello::exchange {
 
-/// Collects the MFPs of all readout units, one multi-event packet (MEP) per slot, and passes it on when it is
-/// complete, or when its time is over. A slot is a credit: it is offered to the manager, filled, passed on, and offered
-/// again under its next use number, so that data arriving late for an earlier use is not placed. One thread; memory
-/// is taken in the constructor.
+/// Collects the MFPs of all readout units, one multi-event packet (MEP) per slot, and passes an MEP on when it is
+/// complete, or at its time-out. A slot is a credit: it is offered to the manager, filled, passed on, and offered again
+/// under its next use number, so that late data of an earlier use are not placed. One thread; memory is allocated in
+/// the constructor.
 class BuilderUnit {
   public:
-    /// `may_lose`: the transport does not deliver everything. Throws ConfigError, SystemError. All arguments must
-    /// outlive it.
+    /// `may_lose`: the transport may lose messages. Throws ConfigError and SystemError. All arguments must outlive the
+    /// object.
     BuilderUnit(const ExchangeConfig& config, memory::Kind memory, bool may_lose, MepSink& sink, Outbox& outbox,
                 const Clock& clock, CounterPage& page);
 
     // Hot path: no allocation, no lock, no log, no throw.
-    /// Where an MFP's bytes go; empty if it has no place, which is counted.
+    /// Returns where to write an MFP's bytes; empty if it has no place, which is counted.
     std::span<std::byte> place(std::uint16_t readout, const MessageHeader& header, std::size_t length_bytes) noexcept;
     void on_mfp(std::uint16_t readout, const MessageHeader& header, std::span<const std::byte> mfp) noexcept;
     /// An MFP that had a place will not arrive.
     void on_lost(std::uint16_t readout, const MessageHeader& header) noexcept;
     void on_absent(std::uint16_t readout, const MessageHeader& header) noexcept;
     void on_assigned(const Assignment& assignment) noexcept;
-    /// The manager says that the node of this connection reads out, and from which MEP on. What it says of a connection
-    /// that broke before is not passed on.
+    /// The manager says that the node of this connection reads out, and from which MEP on. The caller drops what the
+    /// manager says about a connection that is already broken.
     void on_readout(std::uint16_t readout, bool is_live, std::uint64_t first_mep) noexcept;
-    /// The connection to a readout unit: without it nothing is waited for.
+    /// The connection to a readout unit changed. Nothing is awaited from a unit without connection.
     void on_connection(std::uint16_t readout, bool is_up) noexcept;
-    /// Offers all slots that are free: at the beginning.
+    /// Offers all slots; called once, at the beginning.
     void offer_all() noexcept;
-    /// The manager is gone, and another is to come: notes what there is, tells nobody of it, and offers nothing.
+    /// The manager is lost, and the standby is to follow: notes all slots, and offers none until follow() is called.
     void begin_to_follow() noexcept;
-    /// What was noted then: all slots and what was built lately, and what was reported, or was to be.
+    /// What begin_to_follow() noted: all slots, the MEPs built lately, and the totals, with outcomes not yet reported.
     std::span<const Assignment> noted_slots() const noexcept { return noted_; }
     Totals noted_totals() const noexcept { return noted_totals_; }
-    /// What became of slots since then, and from now on, is for this manager.
+    /// From now on, this manager gets all outcomes since begin_to_follow().
     void follow(Node manager) noexcept;
-    /// No more assignments, and no news of who is alive: begun MEPs have one more timeout, and are then passed on.
+    /// No assignments and no changes of live nodes will arrive: MEPs that have begun get one more time-out and are
+    /// passed on.
     void on_manager_gone() noexcept;
     std::size_t do_work(Nanoseconds now_ns) noexcept;
-    /// When there is work to do even if nothing arrives.
+    /// When there is work to do even if no message arrives.
     Nanoseconds next_due_ns() const noexcept { return std::min(next_deadline_ns_, next_look_ns_); }
-    /// All slots are free, and the manager knows.
+    /// All slots are free, and all credits were sent to the manager.
     bool is_idle() const noexcept { return n_used_ == 0 && to_offer_.empty(); }
     bool is_empty() const noexcept { return n_used_ == 0; }
 
-    /// The last that a slot handed on, and beside a standby some before: all that a manager may not have heard of.
+    /// The MEPs that a slot handed on: the last one, and with a standby also earlier ones that a manager may not know
+    /// of.
     struct HandedOn {
         std::uint64_t mep = 0;
         std::uint16_t n_missing = 0;
         bool is_known = false;
     };
-    /// After the last do_work(): MEPs not passed on stay here, and missing MFPs will not arrive. A second call does
-    /// nothing.
+    /// Call it after the last do_work(). MEPs that were not passed on stay here, and missing MFPs will not arrive. A
+    /// second call does nothing.
     void settle() noexcept;
     const std::vector<HandedOn>& handed_on() const noexcept { return handed_on_; }
-    /// Of one readout unit's messages, since the last connection with it was made.
+    /// Message numbers of one readout unit, since the last connection to it was made.
     const Arrivals& arrivals(std::uint16_t readout) const noexcept { return readouts_[readout].arrivals; }
     bool is_up(std::uint16_t readout) const noexcept { return readouts_[readout].is_up; }
 
     const Counters<BuilderCounter>& counters() const noexcept { return counters_; }
-    /// By MEP: from its first MFP being ready, and from its first MFP being here, until it was built.
+    /// Per MEP: from its first MFP being ready to its being built, and from its first MFP's arrival to its being built.
     const LatencyHistogram& ready_to_built() const noexcept { return ready_to_built_.run(); }
     const LatencyHistogram& first_to_built() const noexcept { return first_to_built_.run(); }
     std::string describe() const;
     std::uint32_t n_slots() const noexcept { return config_.n_credits; }
 
   private:
-    /// Of one readout unit's part of an MEP.
+    /// State of one readout unit's part of an MEP.
     enum class Part : std::uint8_t {
-        not_expected,  ///< its readout unit is gone, or not there yet: nothing is waited for, and it is missing at the
-                       ///< end
+        not_expected,  ///< its readout unit is gone, or not there yet: not awaited, and missing at the end
         awaited,
-        arriving,  ///< it has a place, which is the transport's
+        arriving,  ///< it has a place, which the transport owns
         arrived,
         missing,
         abandoned,  ///< missing, but the transport still owns its place
     };
     struct Slot {
         enum class State : std::uint8_t { free, open, ready, with_sink, over } state = State::free;
-        bool is_assigned = false;  ///< known from the manager, not only from an MFP
+        bool is_assigned = false;  ///< the manager assigned it; an MFP alone may open a slot earlier
         std::uint64_t mep = 0;
         std::uint32_t use = 0;
-        std::uint32_t n_awaited = 0;  ///< awaited or arriving
-        std::uint32_t n_places = 0;   ///< arriving or abandoned
+        std::uint32_t n_awaited = 0;  ///< parts awaited or arriving
+        std::uint32_t n_places = 0;   ///< parts arriving or abandoned
         std::uint32_t n_missing = 0;
-        Nanoseconds begun_ns = 0;     ///< monotonic: since then it is waited for; 0: nothing of it, or behind it, came
-        Nanoseconds deadline_ns = 0;  ///< once it has begun
-        Nanoseconds ready_ns = 0;     ///< wall clock of the earliest MFP; 0: none
+        /// monotonic time when its time-out started; 0: no part of it, or of a later MEP, arrived
+        Nanoseconds begun_ns = 0;
+        Nanoseconds deadline_ns = 0;  ///< valid once it has begun
+        Nanoseconds ready_ns = 0;     ///< earliest time in its MFPs, wall clock; 0: none
     };
     struct Readout {
         bool is_live = false, is_up = false;
         std::uint64_t first_mep = 0;
-        std::uint64_t n_taken = 0;  ///< counted of its messages since it came up
+        std::uint64_t n_taken = 0;  ///< messages counted since the connection was made
         Arrivals arrivals;
     };
 
@@ -157,11 +159,11 @@ class BuilderUnit {
     std::vector<Part> parts_;                       ///< [slot][readout]
     std::vector<std::span<const std::byte>> mfps_;  ///< [slot][readout]
     std::vector<Readout> readouts_;
-    std::vector<HandedOn> handed_on_;  ///< by slot, and behind those the last ones again, modulo
+    std::vector<HandedOn> handed_on_;  ///< the last one of each slot, by slot; then earlier ones, modulo
     std::uint64_t n_handed_on_ = 0;
-    fabric::Fifo<std::uint32_t> ready_;  ///< for the sink
+    fabric::Fifo<std::uint32_t> ready_;  ///< to be given to the sink
     fabric::Fifo<Credit> to_offer_;
-    fabric::Fifo<Assignment> to_request_;  ///< pull
+    fabric::Fifo<Assignment> to_request_;  ///< used by pull only
     std::vector<Assignment> noted_;        ///< by slot
     Totals reported_, noted_totals_;
     Node manager_;
@@ -170,11 +172,13 @@ class BuilderUnit {
     bool is_left_alone_ = false;  ///< the manager is gone
     bool is_settled_ = false;
     Nanoseconds next_deadline_ns_;
-    Nanoseconds next_look_ns_;  ///< at the sink, which has slots, or had no room, and tells nobody when that ends
+    /// when to ask the sink again, which does not notify when a slot is returned or room is free
+    Nanoseconds next_look_ns_;
     std::size_t n_with_sink_ = 0;
-    Nanoseconds heard_ns_ = 0;                      ///< the first part of an MEP came, or the first slot was opened
-    double verify_due_ = 0;                         ///< fragments to be verified that were not yet
-    LatencyLeg &ready_to_built_, &first_to_built_;  ///< in the page
+    /// when the first part of an MEP arrived, or the first slot was opened
+    Nanoseconds heard_ns_ = 0;
+    double verify_due_ = 0;                         ///< fragments still to be verified
+    LatencyLeg &ready_to_built_, &first_to_built_;  ///< in the counter page
 };
 
 }  // namespace anello::exchange

@@ -7,8 +7,8 @@
 
 namespace anello::exchange {
 
-/// Takes one packet at a time, and copies out of it what the stage behind has room for: its slot comes back as soon as
-/// that is all.
+/// Takes one packet at a time, and copies its content as the next stage has room. It returns the packet's slot as soon
+/// as all is copied.
 class CopyingSink : public MepSink {
   public:
     bool try_take(const MepView& mep) noexcept final {
@@ -26,10 +26,11 @@ class CopyingSink : public MepSink {
         return true;
     }
 
-    /// Needs the packet before to be done, as the function below says; `mep` must stay until it is.
+    /// Called only when the packet before is done (try_complete() returned true). `mep` stays valid until this one is
+    /// done.
     virtual void begin(const MepView& mep) noexcept = 0;
-    /// Copies what there is room for; true: all of the packet that was begun last. Also called by who asks whether all
-    /// is drained, once the builder's thread has ended.
+    /// Copies as much as there is room for. Returns true when the packet that was begun last is copied whole. After the
+    /// builder's thread has ended, the thread that checks whether all is drained calls it, too.
     virtual bool try_complete() noexcept = 0;
 
   private:

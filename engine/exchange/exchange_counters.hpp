@@ -11,10 +11,10 @@
 ///   readouts    mfps_taken = mfps_sent + mfps_lost + mfps_lost_to_dead_builder + mfps_too_late + mfps_before_start +
 ///               mfps_left_at_end + mfps_in_flight_at_end
 ///   transport   sum(mfps_sent + in flight at the end - sent_to_dead_builder) = sum(mfps_received + mfps_malformed +
-///   mfps_wrong + mfps_late +
-///               mfps_duplicate + mfps_unexpected + mfps_cut + mfps_never_came - mfps_repeated -
-///               taken_from_dead_readout), over what lived to the end, and what a readout unit sent a builder after the
-///               last number that came there
+///               mfps_wrong + mfps_late + mfps_duplicate + mfps_unexpected + mfps_cut + mfps_never_came -
+///               mfps_repeated - taken_from_dead_readout) + MFPs with numbers above the last one that the builder
+///               received; summed over the units that lived to the end. A message that never came is known by its
+///               number only if a later one of the same readout unit arrived.
 ///   builders    meps_opened = meps_complete + meps_incomplete + meps_left
 ///               readout units x (meps_complete + meps_incomplete) = MFPs in them + MFPs that they lack
 ///               sources_missing = sources_absent + sources_gone + sources_spoilt + sources_timed_out

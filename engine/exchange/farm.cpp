@@ -15,7 +15,7 @@ namespace {
     throw ConfigError("exchange.roles", rule, given, "The default is [\"all\"].");
 }
 
-/// Of this one, which has a role that only one node of a farm may have.
+/// Sets a role that only one node of a farm may have.
 void add_single(Node& holder, Node node, const char* rule) {
     if (holder != no_node) refuse(rule, fmt::format("node {} and node {}", holder, node));
     holder = node;

@@ -18,10 +18,10 @@ inline constexpr std::size_t max_nodes = 1024;
 inline constexpr std::uint16_t no_unit = 0xffff;
 inline constexpr Node no_node = 0xffff;
 
-/// Which node has which role: the same in all nodes. Units count from 0 in the order of their nodes.
+/// The roles of all nodes, equal in all of them. Units are numbered from 0 in the order of their nodes.
 struct Farm {
     Node manager = 0;
-    Node standby = no_node;                 ///< takes over when the manager is lost
+    Node standby = no_node;                 ///< takes over if the manager is lost
     std::vector<Node> readouts;             ///< node of each readout unit
     std::vector<Node> builders;             ///< node of each builder unit
     std::vector<std::uint16_t> readout_of;  ///< by node: its readout unit, or no_unit
@@ -37,9 +37,9 @@ struct RolesConfig {
 };
 extern const Keys<RolesConfig> roles_keys;
 
-/// Reads {"all"} (every node reads out and builds, node 0 manages), {"all+sb"} (and node 1 stands by), or one entry per
-/// node of em, sb, ru, bu joined by
-/// +, with exactly one em, and at most one sb, of another node. Throws ConfigError.
+/// Reads {"all"} (every node reads out and builds, node 0 manages), {"all+sb"} (also, node 1 is the standby), or one
+/// entry per node of em, sb, ru, bu joined by +. Exactly one node is em, and at most one, another node, is sb. Throws
+/// ConfigError.
 Farm parse_roles(const std::vector<std::string>& roles, std::size_t n_nodes);
 
 }  // namespace anello::exchange

@@ -16,7 +16,7 @@ namespace anello::exchange {
 namespace {
 
 constexpr Nanoseconds room_wait_ns = 100'000;
-constexpr std::size_t max_per_step = 4;  ///< others on the same thread are to have their turn
+constexpr std::size_t max_per_step = 4;  ///< so that other work of the same thread gets its turn
 
 namespace generator_table {
 
@@ -86,7 +86,7 @@ void Generator::prepare() {
     }
 }
 
-/// Rounded to the nearest and clamped, as published generators of event building do.
+/// Rounds to the nearest byte and clamps, as published generators of event building do.
 std::uint16_t Generator::fragment_size() noexcept {
     const double size = config_.fragment_mean_bytes + config_.fragment_sigma_bytes * random_.gaussian() + 0.5;
     return static_cast<std::uint16_t>(
@@ -118,7 +118,7 @@ Nanoseconds Generator::next_due_ns() const noexcept {
     return nothing_due ? std::numeric_limits<Nanoseconds>::max() : due_ns(next_mep_);
 }
 
-/// Nobody tells when there is room again, or where to begin.
+/// The ring does not notify when there is room again, or which MEP is the first.
 Nanoseconds Generator::longest_wait_ns() const noexcept {
     if (is_waiting_) return room_wait_ns;
     if (first_mep_ == MfpRing::never) return usual_wait_ns;

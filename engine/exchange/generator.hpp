@@ -17,14 +17,14 @@
 
 namespace anello::exchange {
 
-/// prepared: payloads and their checksums are written once per buffer, before the run, and only headers are new, as
-/// with a card whose memory costs no processor. fresh: each byte is written for each event.
+/// prepared: payloads and their checksums are written once per buffer, before the run, and only headers are new; this
+/// resembles a card whose writes to memory cost no processor time. fresh: every byte is written for every event.
 enum class PayloadMode : std::uint8_t { prepared, fresh };
-/// What the card does without a free buffer.
+/// What the emulated card does if no buffer is free.
 enum class WhenFull : std::uint8_t { wait, drop };
 
 struct GeneratorConfig {
-    // generator_keys says what each of these means.
+    // generator_keys explains these fields.
     double rate_hz = 0;
     double fragment_mean_bytes = 200, fragment_sigma_bytes = 20;
     std::uint32_t fragment_min_bytes = 32, fragment_max_bytes = 240;
@@ -48,16 +48,16 @@ struct GeneratorConfig {
 extern const Keys<GeneratorConfig> generator_keys;
 
 /// Emulates a readout card: writes MFPs straight into the readout unit's buffers. A fragment of event e from source s
-/// holds the pattern (wire/payload_pattern.hpp) of board s and event e (fresh), or of the buffer and its place there
-/// (prepared).
+/// holds the pattern (wire/payload_pattern.hpp) of board s and event e (fresh), or of the buffer and the fragment's
+/// position in it (prepared).
 class Generator final : public MfpSource {
   public:
-    /// Takes all free buffers of `ring` for a moment, to prepare them. Throws ConfigError.
+    /// Takes all free buffers of `ring` during the constructor, to prepare them. Throws ConfigError.
     Generator(const GeneratorConfig& config, MfpRing& ring, const Clock& clock, CounterPage& page);
 
     std::size_t do_work() noexcept override;
     Nanoseconds next_due_ns() const noexcept override;
-    /// Until it may have something to do again, on a thread of its own.
+    /// Longest time until there may be work again, for a generator with its own thread.
     Nanoseconds longest_wait_ns() const noexcept;
 
   private:

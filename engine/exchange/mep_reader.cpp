@@ -11,7 +11,7 @@ void MepReader::open(const MepView& mep) noexcept {
     for (std::uint32_t i = 0; i < readouts_.size(); ++i) {
         Readout& readout = readouts_[i];
         readout.fragments.reset();
-        // The builder has checked header and tables; this makes the view of them.
+        // The builder has checked header and tables; parse() only makes the view of them.
         if (!mep.mfps[i].empty() && wire::mfp::parse(mep.mfps[i], readout.packet) == wire::Verdict::ok)
             readout.fragments.emplace(readout.packet);
     }

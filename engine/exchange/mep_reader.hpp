@@ -12,8 +12,8 @@
 
 namespace anello::exchange {
 
-/// A multi-event packet behind a builder unit, event by event: of each the parts that readout units gave, where they
-/// lie. One thread calls all members. Hot path: no allocation, no lock, no log, no throw.
+/// Reads a multi-event packet that a builder unit built, event by event: for each event the parts of all readout units,
+/// in place. One thread calls all members. Hot path: no allocation, no lock, no log, no throw.
 class MepReader {
   public:
     MepReader(std::uint32_t n_readouts, const Counters<UnpackCounter>& counters)
@@ -22,12 +22,12 @@ class MepReader {
     MepReader& operator=(const MepReader&) = delete;
 
     void open(const MepView& mep) noexcept;
-    const MepView& mep() const noexcept { return mep_; }  ///< what was opened last
+    const MepView& mep() const noexcept { return mep_; }  ///< the packet opened last
     bool is_at_end() const noexcept { return next_place_ == mep_.n_events; }
     std::uint64_t next_event() const noexcept { return mep_.first_event + next_place_; }
 
-    /// Reads the next event: take(readout, part) takes one part of it, and says which outcome counts that. False: it
-    /// joined none.
+    /// Reads the next event. take(readout, part) takes one part of it, and returns the outcome that counts it. Returns
+    /// false if no part joined the event.
     template <typename Take>
     bool read(Take&& take) noexcept {
         ++next_place_;
@@ -47,7 +47,7 @@ class MepReader {
   private:
     struct Readout {
         wire::mfp::PacketView packet;
-        std::optional<wire::mfp::FragmentReader> fragments;  ///< none: it gave nothing
+        std::optional<wire::mfp::FragmentReader> fragments;  ///< none: this readout unit gave no MFP
     };
 
     std::vector<Readout> readouts_;

@@ -11,39 +11,40 @@
 
 namespace anello::exchange {
 
-/// A multi-event packet as a builder passes it on: the MFPs (docs/reference/mfp.md) of its events, side by side.
+/// A multi-event packet as a builder passes it on: the MFPs (docs/reference/mfp.md) of its events, one per readout
+/// unit.
 struct MepView {
     std::uint64_t mep = 0;
     std::uint64_t first_event = 0;
     std::uint32_t n_events = 0;
-    std::uint32_t slot = 0;       ///< what try_give_back() names
-    std::uint32_t n_missing = 0;  ///< readout units of the run that gave nothing, or are gone
+    std::uint32_t slot = 0;       ///< the number that try_give_back() returns
+    std::uint32_t n_missing = 0;  ///< readout units of the run without an MFP here
     Nanoseconds built_ns = 0;     ///< wall clock
-    /// By readout unit; empty where one gave nothing. Headers and tables are checked, fragments on a share.
+    /// By readout unit; empty if there is no MFP. Headers and tables are checked; a share of the fragments is verified.
     std::span<const std::span<const std::byte>> mfps;
 };
 
-/// The stage behind a builder unit. The builder's thread calls all members.
+/// The stage after a builder unit. The builder's thread calls all members.
 class MepSink {
   public:
     virtual ~MepSink() = default;
-    /// False: no room now; the same will be offered again. The sink owns what `mep` points at until try_give_back()
-    /// names its slot.
+    /// Returns false if there is no room now; the builder offers the packet again. The sink owns the memory of `mep`
+    /// until try_give_back() returns its slot.
     virtual bool try_take(const MepView& mep) noexcept = 0;
-    /// A slot that the sink needs no more, in any order.
+    /// Returns a slot that the sink no longer needs, in any order.
     virtual bool try_give_back(std::uint32_t& slot) noexcept = 0;
-    /// After the last MEP, when all slots came back; completes what there is to complete.
+    /// Called after the last MEP, when all slots are returned; completes the output.
     virtual void close() noexcept {}
-    /// For the operator: what went wrong since the last call, one line each.
+    /// Problems since the last call, for the operator, one line each.
     virtual Notices notices() { return {}; }
 };
 
-/// Takes everything and gives it back at once: only the builder's counters matter.
+/// Takes every packet and returns it at once, for runs in which only the builder's counters matter.
 class DiscardingSink final : public MepSink {
   public:
     explicit DiscardingSink(std::uint32_t n_slots) { slots_.reserve(n_slots); }
     bool try_take(const MepView& mep) noexcept override {
-        slots_.push_back(mep.slot);  // reserved: a slot is here at most once
+        slots_.push_back(mep.slot);  // its memory is reserved: a slot is here at most once
         return true;
     }
     bool try_give_back(std::uint32_t& slot) noexcept override {

@@ -15,11 +15,11 @@
 namespace anello::exchange {
 
 struct MfpPackerConfig {
-    std::uint16_t source_id = 0;  ///< the readout unit
-    std::uint32_t run_id = 0;     ///< the farm's
+    std::uint16_t source_id = 0;  ///< number of the readout unit
+    std::uint32_t run_id = 0;     ///< run of the farm
     std::uint32_t packing = 1;
 
-    static constexpr std::uint8_t alignment_log2 = 6;  ///< fragments may be read from where they lie
+    static constexpr std::uint8_t alignment_log2 = 6;  ///< fragments may be read in place
     static MfpPackerConfig of(const ExchangeConfig& exchange) {
         return {exchange.farm.readout_of[exchange.self], exchange.run_id, exchange.packing};
     }
@@ -28,24 +28,25 @@ struct MfpPackerConfig {
     }
 };
 
-/// A source's parts of events, one of an event and in the order of events, as MFPs: a part is a large fragment, empty
-/// where the source has nothing of an event. One thread calls all members but discard(). Hot path: no allocation, no
-/// lock, no log, no throw.
+/// Packs a source's parts of events, one per event and in the order of events, into MFPs. A part is a large fragment,
+/// and is empty if the source has no data of the event. One thread calls all members but discard(). Hot path: no
+/// allocation, no lock, no log, no throw.
 class MfpPacker {
   public:
-    /// Ring and clock must outlive it. Throws ConfigError where no MFP of such fragments fits into a buffer.
+    /// Ring and clock must outlive it. Throws ConfigError if no MFP with such fragments fits into a buffer.
     MfpPacker(const MfpPackerConfig& config, std::size_t max_fragment_bytes, MfpRing& ring, const Clock& clock,
               const Counters<PackCounter>& counters);
 
-    /// Any thread: MFPs are no longer taken; later parts are counted as left.
+    /// Any thread may call it. The readout unit no longer takes MFPs; later parts are counted as left.
     void discard() noexcept { discarding_.store(true, std::memory_order_relaxed); }
-    /// True from when it is known with which packet the readout unit begins, or that it takes none.
+    /// True once it is known with which packet the readout unit begins, or that it takes none.
     bool try_begin() noexcept;
-    std::uint64_t next_event() const noexcept { return next_event_; }  ///< behind those packed or passed
+    /// one more than the last event packed or passed
+    std::uint64_t next_event() const noexcept { return next_event_; }
 
-    /// A part of n_bytes, which write(memory) writes. Returns what it was counted as: packed, left, before_start (of a
-    /// packet before the first that the readout unit sends, or of an event passed), after_end (of one behind the last
-    /// of the run, or come after the end was passed), or waits_for_room: nothing is done, offer it again.
+    /// Adds a part of n_bytes, which write(memory) writes. Returns how it was counted: packed, left, before_start (its
+    /// packet is before the first that the readout unit sends, or its event was passed), after_end (its packet is after
+    /// the run's last one, or the end was passed already), or waits_for_room: nothing is done, offer it again.
     template <typename Write>
     PackCounter pack(std::uint64_t event, std::size_t n_bytes, Write&& write) noexcept {
         const PackCounter outcome = open(event);
@@ -59,10 +60,10 @@ class MfpPacker {
         counters_.add(PackCounter::parts_in);
         return outcome;
     }
-    /// The open MFP goes as it is.
+    /// Closes the open MFP with the fragments that it has.
     void close() noexcept;
-    /// Once the run's end is known, and nothing before it is to come (has_ended: or nothing at all), readout units may
-    /// say that there is no more. True when that was now.
+    /// Once the run's end is known, and no part before it is to come (has_ended: or no part at all), reports to the
+    /// readout unit that there is no more. Returns true if it did so in this call.
     bool try_pass_end(bool has_ended) noexcept;
     bool knows_end() const noexcept { return ring_.end_mep() != MfpRing::never; }
 
@@ -75,9 +76,9 @@ class MfpPacker {
     const Clock& clock_;
     Counters<PackCounter> counters_;
     std::uint64_t first_mep_ = MfpRing::never, next_event_ = 0;
-    std::optional<wire::mfp::Writer> writer_;  ///< of the MFP that is open
+    std::optional<wire::mfp::Writer> writer_;  ///< of the open MFP
     std::uint64_t mep_ = 0;
-    std::uint32_t buffer_ = 0, n_written_ = 0;  ///< fragments, the empty ones too
+    std::uint32_t buffer_ = 0, n_written_ = 0;  ///< fragments, including empty ones
     bool passed_end_ = false;
     std::atomic<bool> discarding_{false};
 };

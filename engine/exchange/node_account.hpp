@@ -10,24 +10,25 @@
 
 namespace anello::exchange {
 
-/// What a node knows by identity, for a ledger that is to close where nodes died: numbers of messages and of packets.
+/// The numbers of messages and packets that a node knows, for a ledger that must balance even if nodes died.
 struct NodeAccount {
     struct Builder {
         EventManager::BuilderAccount told;
         bool is_lost = false;
-        std::vector<std::uint64_t> untold_meps{};  ///< it was assigned these, and told nothing of them
+        std::vector<std::uint64_t> untold_meps{};  ///< assigned to it, outcome never reported by it
     };
     std::uint64_t life = 0;
-    /// By builder's node, over the last connection with it: number of the last MFP, whether it lasted to the end, how
-    /// many were in flight then, short_life() of the process there.
+    /// By builder's node, for the last connection: number of the last MFP, whether the connection lasted to the end,
+    /// MFPs in flight then, short_life() of the process there.
     std::map<Node, std::array<std::uint64_t, 4>> sent_to;
-    /// By readout unit's node, in the same way: newest number, numbers come, numbers given up, whether it lasted, life.
+    /// By readout unit's node, in the same way: newest number, numbers received, numbers given up, whether it lasted,
+    /// life.
     std::map<Node, std::array<std::uint64_t, 5>> come_from;
-    std::map<std::uint64_t, std::uint16_t> handed_on;  ///< the last packet of each slot: sources that it lacks
-    std::vector<Builder> builders;                     ///< at the manager: those that are there, then those it lost
+    std::map<std::uint64_t, std::uint16_t> handed_on;  ///< the last packet of each slot: its number of missing sources
+    std::vector<Builder> builders;                     ///< at the manager: the connected ones, then those it lost
 };
 
-/// Once its thread has ended, and Station::settle() was called.
+/// Call it when the node's thread has ended and Station::settle() was called.
 NodeAccount account_of(const Station& station);
 
 }  // namespace anello::exchange

@@ -9,16 +9,16 @@
 
 #include "core/counters/counters.hpp"
 
-/// What each detector counts of its parts of events before and behind the exchange. Its own tables begin with these
-/// (extended()), and its ledger has these lines, exact once all is drained:
-///   readout   parts_in = parts_packed + parts_before_start + parts_after_end + parts_left + causes of its own
+/// Counters that each detector has for its parts of events before and after the exchange. Its own tables begin with
+/// these (extended()), and its ledger has these lines, which balance once all is drained:
+///   readout   parts_in = parts_packed + parts_before_start + parts_after_end + parts_left + the detector's own causes
 ///             mfps = mfps_taken of block readout
 ///   builder   meps = meps_complete + meps_incomplete of block builder
-///             places = places_empty + what was handed on;  parts_in = parts_joined + parts_malformed + parts_of_other
+///             places = places_empty + events handed on;  parts_in = parts_joined + parts_malformed + parts_of_other
 ///   farm      sum(parts_packed) = sum(parts_in of builders) + parts in MFPs that were not built
 namespace anello::exchange {
 
-/// Of a MfpPacker.
+/// Counters of an MfpPacker.
 enum class PackCounter : std::uint8_t {
     parts_in,
     parts_packed,
@@ -31,7 +31,7 @@ enum class PackCounter : std::uint8_t {
     count
 };
 
-/// Of a MepReader.
+/// Counters of a MepReader.
 enum class UnpackCounter : std::uint8_t {
     meps,
     places,
@@ -43,7 +43,7 @@ enum class UnpackCounter : std::uint8_t {
     count
 };
 
-/// names: as the detector calls parts_in to parts_left; parts_in: what they are.
+/// names: the detector's names for parts_in to parts_left; parts_in: meaning of that counter.
 constexpr std::array<CounterLabel, 8> pack_labels(const std::array<const char*, 5>& names, const char* parts_in) {
     return {{
         {names[0], parts_in, Place::parts},
@@ -58,7 +58,7 @@ constexpr std::array<CounterLabel, 8> pack_labels(const std::array<const char*, 
     }};
 }
 
-/// event: the balance of what the detector makes of a place, and what that is.
+/// event: the balance of what the detector makes of a place; places: what a place is.
 constexpr std::array<CounterLabel, 7> unpack_labels(Place event, const char* places) {
     return {{
         {"meps", "multi-event packets taken from the builder", Place::meps},
@@ -72,7 +72,7 @@ constexpr std::array<CounterLabel, 7> unpack_labels(Place event, const char* pla
     }};
 }
 
-/// The labels of a detector's table: the first value of its Enum is the count of the Enum that these labels are of.
+/// The labels of a detector's table. The first value of its Enum equals the count of the Enum that these labels are of.
 template <std::size_t N, std::size_t M>
 constexpr std::array<CounterLabel, N + M> extended(const std::array<CounterLabel, N>& labels,
                                                    const CounterLabel (&own)[M]) {
@@ -81,11 +81,11 @@ constexpr std::array<CounterLabel, N + M> extended(const std::array<CounterLabel
     return all;
 }
 
-/// A detector's counters by the table above that theirs begins with.
+/// Access to a detector's counters by the table above, with which its own table begins.
 template <CounterEnum Base, CounterEnum Own>
 Counters<Base> base_of(const Counters<Own>& counters) noexcept {
     static_assert(counter_labels<Base>.size() < counter_labels<Own>.size());
-    return std::bit_cast<Counters<Base>>(counters);  // where the first cell is, whatever the table
+    return std::bit_cast<Counters<Base>>(counters);  // the first cell is the same for both tables
 }
 
 }  // namespace anello::exchange

@@ -11,12 +11,12 @@
 namespace anello::exchange {
 namespace {
 
-/// Of MFPs to one builder, however large.
+/// Number of MFPs that may be in flight to one builder, however large they are.
 constexpr std::uint32_t least_in_flight = 2;
-/// Shift, where nobody waits for others: MFPs in flight at a time; with more, units would get out of step.
+/// Shift without barrier: MFPs in flight at a time; with more, the units would get out of step.
 constexpr std::uint32_t in_step_by_themselves = 2;
-/// Shift: for this part of the timeout others wait for an MFP that the source has not given, and a unit for others that
-/// are behind.
+/// Shift: this fraction of the timeout is the longest time that others wait for an MFP that the source has not given,
+/// and that a unit waits for late ones.
 constexpr Nanoseconds held_at_most = 8;
 
 }  // namespace
@@ -63,7 +63,7 @@ std::size_t ReadoutUnit::take_from_source() noexcept {
     const std::uint64_t passed = ring_.passed();
     std::size_t n_taken = 0;
     for (FullMfp mfp; n_taken < ring_.n_buffers() && ring_.try_take(mfp); ++n_taken) take(mfp);
-    if (n_taken < ring_.n_buffers() && passed > taken_) {  // the ring is empty: the rest was left out
+    if (n_taken < ring_.n_buffers() && passed > taken_) {  // the ring is empty: the source skipped the rest
         note_absent(taken_, passed);
         taken_ = passed;
     }
@@ -88,38 +88,38 @@ void ReadoutUnit::take(const FullMfp& mfp) noexcept {
     resolve(mfp.mep, known, mfp.buffer);
 }
 
-/// The source has nothing of MEPs begin..end-1: builders that wait for one are told.
+/// The source has no data of MEPs begin..end-1: notifies the builders that wait for them.
 void ReadoutUnit::note_absent(std::uint64_t begin, std::uint64_t end) noexcept {
     if (begin >= end) return;
     for (std::uint64_t mep = end - std::min<std::uint64_t>(end - begin, targets_.size()); mep < end; ++mep) {
         Target& known = target(mep);
-        if (known.mep < begin || known.mep >= end) continue;  // at most one MEP per place, and each place is seen
+        if (known.mep < begin || known.mep >= end) continue;  // at most one MEP per place, and each place is visited
         const Target found = known;
         known.mep = no_mep;
         resolve(found.mep, found, no_buffer);
     }
 }
 
-/// An MFP (or the lack of it) and its builder have found each other.
+/// Both an MFP (or its absence) and its builder are known now.
 void ReadoutUnit::resolve(std::uint64_t mep, const Target& target, std::uint32_t buffer) noexcept {
     if (target.builder == no_unit) return drop(buffer, ReadoutCounter::mfps_lost_to_dead_builder);
     Job& found = job(target.builder, target.slot);
     const bool is_expected = found.state == Job::State::expected && found.mep == mep;
-    if (!builders_[target.builder].is_live) {  // it may have been assigned after the builder was gone
+    if (!builders_[target.builder].is_live) {  // it may have been assigned after the builder was lost
         if (is_expected) found = {};
         return drop(buffer, ReadoutCounter::mfps_lost_to_dead_builder);
     }
     if (!is_expected) return drop(buffer, ReadoutCounter::mfps_too_late);
     found.state = Job::State::ready;
     found.buffer = buffer;
-    if (config_.protocol == Protocol::shift) return;  // has its place in order_ already
+    if (config_.protocol == Protocol::shift) return;  // it is in order_ already
     if (!builders_[target.builder].turns.try_push({found.use, target.builder, target.slot, 0}))
         withdraw(found, ReadoutCounter::mfps_too_late);
 }
 
 void ReadoutUnit::on_assigned(const Assignment& assignment) noexcept {
     if (!is_known(assignment)) return counters_.add(ReadoutCounter::assignments_refused);
-    // A builder may ask before the manager's word that we begin is here.
+    // A builder's request may arrive before the manager's message that this unit begins.
     if ((first_mep_ != no_mep && assignment.mep < first_mep_) || assignment.mep >= end_mep_) return;
     counters_.add(ReadoutCounter::assigned);
     asked_end_ = std::max(asked_end_, assignment.mep + 1);
@@ -128,7 +128,7 @@ void ReadoutUnit::on_assigned(const Assignment& assignment) noexcept {
     slot = {.state = Job::State::expected, .mep = assignment.mep, .use = assignment.use};
     const Target goes{assignment.mep, assignment.builder, assignment.slot};
     if (assignment.mep >= taken_) {
-        target(assignment.mep) = goes;  // the entry there is so old that its slot was reused long ago
+        target(assignment.mep) = goes;  // the earlier entry is so old that its slot was reused long ago
         if (config_.protocol == Protocol::pull && assignment.mep >= targets_.size())
             drop_unasked(assignment.mep - targets_.size() + 1);
         return;
@@ -138,8 +138,9 @@ void ReadoutUnit::on_assigned(const Assignment& assignment) noexcept {
     resolve(assignment.mep, goes, buffer);
 }
 
-/// Pull: a builder that cannot reach us requests nothing, and its MFPs would fill the ring: what others are far beyond
-/// is dropped. While all can reach us each will be asked for, however slow a builder is.
+/// Pull: a builder that cannot reach this unit requests nothing, and its MFPs would fill the ring. So MFPs are dropped
+/// that lie far below the requests of others. While all builders can reach this unit each MFP will be requested,
+/// however slow a builder is.
 void ReadoutUnit::drop_unasked(std::uint64_t end_mep) noexcept {
     if (n_cut_ == 0) end_mep = std::min(end_mep, unasked_end_);
     for (std::uint32_t buffer = 0; buffer < waiting_mep_.size(); ++buffer) {
@@ -175,11 +176,12 @@ void ReadoutUnit::on_cancelled(const Assignment& assignment) noexcept {
     if (!is_known(assignment)) return counters_.add(ReadoutCounter::assignments_refused);
     const std::uint64_t mep = assignment.mep;
     Job& slot = job(assignment.builder, assignment.slot);
-    if (slot.mep == mep) withdraw(slot, ReadoutCounter::mfps_lost_to_dead_builder);  // in turn, others wait behind it
+    // sent in turn: later ones wait for it
+    if (slot.mep == mep) withdraw(slot, ReadoutCounter::mfps_lost_to_dead_builder);
     forsake(mep);
 }
 
-/// Nobody will build it.
+/// No builder will build this MEP.
 void ReadoutUnit::forsake(std::uint64_t mep) noexcept {
     if (mep >= taken_) {
         target(mep) = {.mep = mep, .builder = no_unit};
@@ -191,7 +193,7 @@ void ReadoutUnit::forsake(std::uint64_t mep) noexcept {
     drop(buffer, ReadoutCounter::mfps_lost_to_dead_builder);
 }
 
-/// Pull: builders ask for what they build.
+/// Pull: builders request what they build.
 void ReadoutUnit::on_again(std::span<const std::byte> assignment) noexcept {
     Assignment entry;
     read(assignment.data(), entry);
@@ -231,18 +233,19 @@ void ReadoutUnit::on_builder(std::uint16_t builder, bool is_live, bool is_assign
     for (std::uint32_t slot = 0; slot < config_.n_credits; ++slot)
         withdraw(job(builder, static_cast<std::uint16_t>(slot)), ReadoutCounter::mfps_lost_to_dead_builder);
     for (Target& target : targets_)
-        if (target.builder == builder) target.builder = no_unit;  // its MFP is still to come, and then is lost
+        // its MFP is still to come, and is then counted as lost
+        if (target.builder == builder) target.builder = no_unit;
 }
 
 void ReadoutUnit::note_cut(Builder& builder, bool is_cut, bool is_live) noexcept {
     if (builder.is_cut == is_cut) return;
     builder.is_cut = is_cut;
     n_cut_ += is_cut ? 1 : -1;
-    if (is_live) unasked_end_ = std::max(taken_, asked_end_) + jobs_.size();  // what it asked for was lost
+    if (is_live) unasked_end_ = std::max(taken_, asked_end_) + jobs_.size();  // its earlier requests were lost
 }
 
 void ReadoutUnit::on_done(std::uint16_t builder, std::uint64_t token, fabric::Status status) noexcept {
-    if (token >= waiting_mep_.size() || is_settled_) return;  // a message without an MFP, or one that is counted
+    if (token >= waiting_mep_.size() || is_settled_) return;  // a message without an MFP, or already counted
     const auto buffer = static_cast<std::uint32_t>(token);
     --n_in_flight_;
     --builders_[builder].n_in_flight;
@@ -258,7 +261,7 @@ void ReadoutUnit::on_done(std::uint16_t builder, std::uint64_t token, fabric::St
     drop(buffer, ReadoutCounter::mfps_sent);
 }
 
-/// Gives a buffer back, if there is one, and counts what became of its MFP.
+/// Gives a buffer back, if there is one, and counts the outcome of its MFP.
 void ReadoutUnit::drop(std::uint32_t buffer, ReadoutCounter cause) noexcept {
     if (buffer == no_buffer) return;
     counters_.add(cause);
@@ -301,8 +304,8 @@ std::size_t ReadoutUnit::send_to(std::uint16_t builder) noexcept {
     return n_sent;
 }
 
-/// In step with the other units; but what its source has not given for a while holds nobody else up: where a round
-/// takes longer than a multi-event packet may wait, parts that are there would come too late.
+/// Sends in step with the other units. An MFP that the source has not given for a while does not hold up the others: if
+/// a round takes longer than a multi-event packet may wait, parts that are available would arrive too late.
 std::size_t ReadoutUnit::send_in_turn(Nanoseconds now_ns) noexcept {
     std::size_t n_sent = 0;
     while (!order_.empty() && n_in_flight_ < max_in_step_) {
@@ -323,12 +326,12 @@ std::size_t ReadoutUnit::send_in_turn(Nanoseconds now_ns) noexcept {
     return n_sent;
 }
 
-/// Of the round whose first is not there yet.
+/// Sends the rest of a round whose first MFP the source has not given.
 std::size_t ReadoutUnit::send_out_of_turn() noexcept {
     std::size_t n_sent = 0;
     const std::size_t n_turns = std::min(order_.size(), builders_.size());
     for (std::size_t i = 1; i < n_turns && n_in_flight_ < max_in_step_; ++i)
-        if (try_send(order_[i]) == Sent::yes) ++n_sent;  // its turn finds nothing any more
+        if (try_send(order_[i]) == Sent::yes) ++n_sent;  // at its turn the job is then empty
     return n_sent;
 }
 
@@ -369,7 +372,8 @@ void ReadoutUnit::on_readout(std::uint16_t readout, bool is_live) noexcept {
 
 ReadoutUnit::Sent ReadoutUnit::try_send(const Turn& turn) noexcept {
     Job& next = job(turn.builder, turn.slot);
-    if (next.state != Job::State::ready || next.use != turn.use) return Sent::nothing;  // given to another since
+    // the slot was assigned again since
+    if (next.state != Job::State::ready || next.use != turn.use) return Sent::nothing;
     const bool is_absent = next.buffer == no_buffer;
     std::array<std::byte, message_header_bytes> header;
     write({.type = is_absent ? MessageType::absent : MessageType::mfp,
@@ -430,7 +434,7 @@ void ReadoutUnit::finish() noexcept {
     for (Job& job : jobs_) withdraw(job, ReadoutCounter::mfps_left_at_end);
 }
 
-/// A node that is stopped before its time has not come to finish(); buffers in flight stay the transport's.
+/// For a node that stops early and never reached finish(). The transport keeps the buffers in flight.
 void ReadoutUnit::settle() noexcept {
     if (std::exchange(is_settled_, true)) return;
     finish();

@@ -60,7 +60,7 @@ void EventManager::start_if_ready(Nanoseconds now_ns) noexcept {
     if (all || now_ns - begun_ns_ >= config_.start_timeout_ns) start();
 }
 
-/// With those that have come.
+/// Starts the run with the nodes that are connected.
 void EventManager::start() noexcept {
     state_ = State::running;
     for (std::size_t node = 0; node < nodes_.size(); ++node) set_live(static_cast<Node>(node), nodes_[node].has_come);
@@ -77,7 +77,7 @@ EventManager::BuilderAccount EventManager::account_of(std::uint16_t builder) con
 void EventManager::on_node_gone(Node node) noexcept {
     NodeRecord& known = nodes_[node];
     known.has_come = false;
-    known.has_stopped = true;  // nothing more is expected of it
+    known.has_stopped = true;  // no answer to stop is awaited from it
     known.greeted_life = 0;
     standby_.lose(node, clock_.monotonic_ns());
     if (!is_in_charge_ || !is_live(node)) return;
@@ -106,7 +106,7 @@ void EventManager::settle() noexcept {
     for (const Builder& builder : builders_) counters_.add(ManagerCounter::meps_open_at_end, n_assigned(builder));
 }
 
-/// Before what it held is forgotten.
+/// Notes the MEPs that a lost builder held, before they are forgotten.
 void EventManager::note_lost(std::uint16_t builder) noexcept {
     Builder& lost = builders_[builder];
     counters_.add(ManagerCounter::complete_at_lost_builders, lost.n_complete);
@@ -164,7 +164,7 @@ void EventManager::count_outcome(Builder& builder, bool is_complete) noexcept {
     ++(is_complete ? builder.n_complete : builder.n_incomplete);
 }
 
-/// Whatever a slot held is over once it is offered again.
+/// A slot that is offered again no longer holds its MEP.
 void EventManager::on_credit(std::uint16_t builder, const Credit& credit) noexcept {
     if (!is_in_charge_ || !is_live_builder(builder) || credit.slot >= config_.n_credits)
         return counters_.add(ManagerCounter::credits_refused);
@@ -220,7 +220,7 @@ void EventManager::post_to_live(Outbox::Message message, bool managers_too) noex
     outbox_.close(message);
 }
 
-/// One message with what all builders get, for builders and readout units alike.
+/// One message with the assignments for all builders, sent to builders and readout units alike.
 std::size_t EventManager::push() noexcept {
     std::uint16_t builder = 0;
     if (is_at_limit() || !try_next_builder(builder)) return 0;
@@ -235,7 +235,7 @@ std::size_t EventManager::push() noexcept {
     return n;
 }
 
-/// Each builder is told what it gets, the standby all, and readout units nothing.
+/// Each builder receives its own assignments, the standby all of them, and readout units none.
 std::size_t EventManager::pull() noexcept {
     std::size_t n = 0;
     std::uint16_t builder = 0;
@@ -256,7 +256,7 @@ std::size_t EventManager::pull() noexcept {
     return n;
 }
 
-/// One round, of one MEP for each live builder, once all have room.
+/// Assigns one round, one MEP for each live builder, once all of them have a free slot.
 std::size_t EventManager::shift() noexcept {
     const auto n_builders = static_cast<std::uint16_t>(builders_.size());
     for (std::uint16_t builder = 0; builder < n_builders; ++builder)
@@ -324,7 +324,7 @@ bool EventManager::tell_cancelled() noexcept {
     return true;
 }
 
-/// A node that joins while the run ends may leave at once.
+/// A node that connects while the run ends may leave at once.
 bool EventManager::tell_stop_to_late() noexcept {
     for (std::size_t node = 0; node < nodes_.size() && is_late_; ++node) {
         if (!nodes_[node].is_late) continue;
@@ -349,7 +349,7 @@ void EventManager::end_if_done() noexcept {
     if (state_ == State::stopping && are_done) state_ = State::stopped;
 }
 
-/// Before what is assigned to the same slots then, and before the farm without their builder.
+/// Sends outcomes to the standby: before new assignments to the same slots, and before a list without their builder.
 bool EventManager::tell_outcomes() noexcept {
     if (standby_.state() != StandbyWatch::State::there)
         while (!outcomes_.empty()) outcomes_.pop();

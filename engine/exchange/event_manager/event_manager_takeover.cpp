@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The event manager of a standby: follows the one in charge, and may take over (docs/decisions/0021-standby.md).
+// The event manager of a standby: follows the active one, and may take over (docs/decisions/0021-standby.md).
 #include <algorithm>
 #include <utility>
 
@@ -13,7 +13,7 @@ void EventManager::note_life(Node node, std::uint64_t life) noexcept {
     known.known_life = life;
 }
 
-/// One that died and came again since the last list is another.
+/// A node that died and returned since the last list counts as another one.
 void EventManager::follow_farm(const NodeEntry& entry) noexcept {
     if (entry.node >= nodes_.size()) return;
     NodeRecord& known = nodes_[entry.node];
@@ -25,7 +25,7 @@ void EventManager::follow_farm(const NodeEntry& entry) noexcept {
     known.first_mep = entry.first_mep;
 }
 
-/// Whether a builder is lost with it.
+/// Returns whether a builder is lost with the node.
 bool EventManager::lose_node(Node node) noexcept {
     if (!is_live(node)) return false;
     set_live(node, false);
@@ -52,13 +52,13 @@ void EventManager::follow_outcome(const Outcome& outcome) noexcept {
     slot = {.is_known = true, .is_assigned = false, .use = slot.use + 1};
 }
 
-/// An older one than that in its place is no longer asked for.
+/// Overwrites the older MEP in the same place, which is no longer needed.
 void EventManager::note_known(std::uint64_t mep) noexcept {
     std::uint64_t& place = known_[mep % known_.size()];
     place = std::max(place, mep + 1);
 }
 
-/// A builder's own word replaces what was followed. What it had not heard of is not built any more.
+/// A builder's own report replaces what the standby followed. MEPs unknown to the builder will not be built.
 void EventManager::adopt(std::uint16_t builder, const Takeover& takeover) noexcept {
     Builder& adopted = builders_[builder];
     const Totals totals = takeover.totals_of(builder);
@@ -87,14 +87,14 @@ void EventManager::adopt(std::uint16_t builder, const Takeover& takeover) noexce
     }
 }
 
-/// As with a builder, also where that node is none.
+/// Begins an entry of lost_builders_, also for a node without builder.
 void EventManager::begin_to_lose_with(Node node) noexcept {
     const bool is_noted = !lost_builders_.empty() && lost_builders_.back().account.node == node;
     if (is_noted || lost_builders_.size() == max_lost_builders) return;
     lost_builders_.push_back({{node, nodes_[node].life, 0, 0}, lost_meps_.size(), 0});
 }
 
-/// With the last of lost_builders_.
+/// Counts the MEP as lost, with the last entry of lost_builders_.
 void EventManager::lose(std::uint64_t mep) noexcept {
     counters_.add(ManagerCounter::meps_lost_with_builder);
     if (lost_meps_.size() == lost_meps_.capacity()) return counters_.add(ManagerCounter::lost_and_not_noted);
@@ -107,10 +107,11 @@ void EventManager::take_over(const Takeover& takeover, Node from) noexcept {
     counters_.add(ManagerCounter::takeovers);
     state_ = takeover.is_ended() ? State::ending : State::running;
     const std::uint64_t followed_end = next_mep_, most = followed_end + config_.standby_reserve();
-    const std::uint64_t known_end = std::min(takeover.known_end(), most);  // there is no more, whatever a node says
+    const std::uint64_t known_end = std::min(takeover.known_end(), most);  // larger numbers of a node are not believed
     next_mep_ = std::max(followed_end, known_end);
     bool is_builder_lost = false;
-    n_outstanding_ = builders_.size() * config_.n_credits;  // of those that are lost; counted anew below
+    // also those of lost builders, which are subtracted; counted again below
+    n_outstanding_ = builders_.size() * config_.n_credits;
     for (std::size_t i = 0; i < nodes_.size(); ++i) {
         const auto node = static_cast<Node>(i);
         if (node == from || !is_live(node)) continue;
@@ -121,7 +122,7 @@ void EventManager::take_over(const Takeover& takeover, Node from) noexcept {
         nodes_[i].life = nodes_[i].known_life;
         set_live(node, true);
     }
-    is_builder_lost |= lose_node(from);  // the last, so that what nobody knows of is noted with it
+    is_builder_lost |= lose_node(from);  // lost last, so that MEPs nobody knows of are noted with it
     begin_to_lose_with(from);
     if (is_builder_lost && !takeover.is_ended()) next_mep_ = std::max(next_mep_, most);
     if (config_.n_meps > 0) next_mep_ = std::min(next_mep_, std::max(config_.n_meps, known_end));
@@ -137,8 +138,8 @@ void EventManager::take_over(const Takeover& takeover, Node from) noexcept {
     counters_.set(ManagerCounter::meps_complete, n_complete);
     counters_.set(ManagerCounter::meps_incomplete, n_incomplete);
     counters_.set(ManagerCounter::meps_assigned, next_mep_);
-    // Numbers that may have been assigned to who is gone, or never were. Pull: of what the manager assigned in its last
-    // step, messages to the standby may have come in part.
+    // These MEPs may have been assigned to nodes that are gone, or never were assigned. Pull: of the manager's last
+    // step, the standby may have received only some of the messages.
     const auto before = [=](std::uint64_t n) { return followed_end - std::min(followed_end, n); };
     for (std::uint64_t mep = before(known_.size() / 2); mep < next_mep_; ++mep) {
         if (is_known(mep)) continue;
@@ -148,16 +149,17 @@ void EventManager::take_over(const Takeover& takeover, Node from) noexcept {
     std::ranges::sort(again_, {}, &Assignment::mep);
     again_end_ = next_mep_;
     again_mep_ = config_.protocol == Protocol::pull ? followed_end : takeover.known_to_all();
-    again_mep_ = std::clamp(again_mep_, before(known_.size()), again_end_);  // older ones have found no place for long
+    // data of older MEPs find no place any more
+    again_mep_ = std::clamp(again_mep_, before(known_.size()), again_end_);
     farm_changed_ = true;
-    for (std::size_t i = 0; i < nodes_.size(); ++i) {  // who came while nobody was in charge
+    for (std::size_t i = 0; i < nodes_.size(); ++i) {  // nodes that connected while no manager was active
         const auto node = static_cast<Node>(i);
         if (nodes_[i].greeted_life != 0 && !is_live(node)) on_hello(node, nodes_[i].greeted_life);
     }
     check_live();
 }
 
-/// In the order of MEPs, those that nobody builds among them.
+/// Announces MEPs in their order, including those that nobody builds.
 bool EventManager::tell_again() noexcept {
     while (n_again_told_ < again_.size() || again_mep_ < again_end_) {
         const Outbox::Message message = outbox_.try_open(MessageType::again);

@@ -34,7 +34,7 @@ void StandbyWatch::note(std::uint64_t next_mep, Nanoseconds now_ns) noexcept {
         heard_ = told_;
         heard_voters_ = told_voters_;
     }
-    if (!is_marked_ && outbox_.posted(standby) != marked_) {  // during the step before, or since
+    if (!is_marked_ && outbox_.posted(standby) != marked_) {  // posted during the previous step, or since
         is_marked_ = true;
         marked_ = outbox_.posted(standby);
         marked_ns_ = worked_ns_;
@@ -43,7 +43,7 @@ void StandbyWatch::note(std::uint64_t next_mep, Nanoseconds now_ns) noexcept {
     worked_ns_ = now_ns;
 }
 
-/// Also one whose process has ended may have taken over before.
+/// This concerns also a standby whose process has ended: it may have taken over before.
 void StandbyWatch::lose(Node node, Nanoseconds now_ns) noexcept {
     heard_voters_[node] = told_voters_[node] = false;
     if (state_ != State::there || node != config_.farm.standby) return;
@@ -73,7 +73,7 @@ bool StandbyWatch::is_confirmed_by(const std::vector<bool>& electorate, const st
 }
 
 bool StandbyWatch::may_assign(const std::vector<bool>& live, Nanoseconds now_ns) noexcept {
-    // Less than the standby waits after it heard of us last.
+    // This limit is shorter than the time that the standby waits after it last heard this manager.
     if (state_ == State::there) return now_ns - followed_ns_ <= config_.peer_timeout_ns / 4 * 3;
     if (state_ == State::none) return true;
     if (!is_lost_told_ || !is_confirmed_by(heard_, live) || !is_confirmed_by(told_, live)) return false;

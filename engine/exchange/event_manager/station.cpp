@@ -39,11 +39,12 @@ Station::Station(const ExchangeConfig& config, memory::Kind memory, MfpRing* rin
 void Station::join(fabric::Fabric& fabric) {
     fabric_ = &fabric;
     OutboxConfig out{.self = config_.self, .n_nodes = links_.size()};
-    out.max_entries = std::max(out.max_entries, static_cast<std::uint32_t>(links_.size()));  // the farm in one message
+    // room for the whole farm in one message
+    out.max_entries = std::max(out.max_entries, static_cast<std::uint32_t>(links_.size()));
     outbox_ = std::make_unique<Outbox>(out, fabric, clock_, counters_);
     static_assert(n_places >= OutboxConfig{}.window);
-    // PERF NOTE: of the manager come lists of all nodes, of others no more than a builder has slots. With places of one
-    // size a node of 500 took 32 MB for them, now 1.4.
+    // PERF NOTE: only the manager sends lists of all nodes; other nodes send at most one entry per slot of a builder.
+    // With places of one size a farm of 500 nodes took 32 MB per node for them, now 1.4 MB.
     manager_place_bytes_ = out.max_entries * entry_bytes;
     place_bytes_ = std::min<std::size_t>(out.max_entries, config_.n_credits + 1) * entry_bytes;
     const std::size_t n_managers = config_.farm.standby == no_node ? 1 : 2;
@@ -66,16 +67,17 @@ void Station::connect(Node node, std::uint64_t life, std::span<const std::byte> 
     Link& link = links_[node];
     if (node == config_.farm.manager && link.life != 0 && link.life != short_life(life)) is_manager_dead_ = true;
     if (manager_) manager_->note_life(node, life);
-    if (link.is_up) lose(node, NodeState::broken);  // it returned before we noticed that it was gone
+    if (link.is_up) lose(node, NodeState::broken);  // it returned before its loss was noticed
     seen_[node].store(NodeState::connecting, std::memory_order_relaxed);
     fabric_->connect(node, address);
     link.address.assign(address.begin(), address.end());
     link.retry_until_ns = clock_.monotonic_ns() + config_.start_timeout_ns;
     link.life = short_life(life);
-    link.is_usable = link.said.live && link.said.life == link.life;  // the manager may have been faster
+    // the manager's list may have arrived before the connection
+    link.is_usable = link.said.live && link.said.life == link.life;
 }
 
-// --- What comes
+// --- Receiving
 
 std::span<std::byte> Station::place(Node from, std::span<const std::byte> header, std::size_t payload_bytes) noexcept {
     MessageHeader message;
@@ -122,7 +124,7 @@ void Station::on_lost(Node from, std::span<const std::byte> header) noexcept {
 
 void Station::on_message(Node from, std::span<const std::byte> header, std::span<std::byte> payload) noexcept {
     MessageHeader message;
-    if (!read(header, message) || message.from != from) {  // without a payload nobody has looked at it yet
+    if (!read(header, message) || message.from != from) {  // without a payload place() has not checked it
         counters_.add(StationCounter::malformed);
         return;
     }
@@ -199,7 +201,7 @@ void Station::on_control(Node from, const MessageHeader& header, std::span<const
         default:
             return;  // alive
     }
-    counters_.add(StationCounter::malformed);  // of a unit that this node has not
+    counters_.add(StationCounter::malformed);  // for a unit that this node does not have
 }
 
 template <typename Entry, typename Handle>
@@ -264,15 +266,15 @@ void Station::on_farm(std::span<const std::byte> entries) noexcept {
 void Station::set_live(const NodeEntry& entry) noexcept {
     Link& link = links_[entry.node];
     link.said = entry;
-    if (entry.life != link.life) return;  // of a process before this one: its connection has gone with it
-    // Unless the connection was made anew since: then the manager speaks of the one before.
+    if (entry.life != link.life) return;  // it concerns an earlier process, whose connection is closed
+    // If the connection was made again in the meantime, the manager means the one before.
     if (!entry.live && link.is_usable && link.is_up) link.must_disconnect = true;
     link.is_usable = entry.live;
     if (entry.live) link.retry_until_ns = 0;
     tell_units(entry.node);
 }
 
-/// The connection to a node, or what the manager says of it, has changed.
+/// Notifies the units: the connection to a node has changed, or the manager's list has.
 void Station::tell_units(Node node) noexcept {
     Link& link = links_[node];
     if (link.is_up) link.came_life = link.life;
@@ -331,11 +333,12 @@ void Station::lose(Node node, NodeState why) noexcept {
     take_down(node, why);
 }
 
-// --- What is done
+// --- Work
 
 std::size_t Station::do_work() noexcept {
     const Nanoseconds now_ns = clock_.monotonic_ns();
-    if (now_ns - worked_ns_ > config_.peer_timeout_ns / 2)  // after a pause of ours, others need not have been silent
+    // after a pause of this process, other nodes need not have been silent
+    if (now_ns - worked_ns_ > config_.peer_timeout_ns / 2)
         for (Link& link : links_) link.heard_ns = now_ns;
     count_wait(now_ns);
     worked_ns_ = now_ns;
@@ -343,8 +346,8 @@ std::size_t Station::do_work() noexcept {
     if (state() == State::connecting) greet(now_ns);
     if (state() == State::greeted && !has_begun_ && now_ns - begun_ns_ > 2 * config_.start_timeout_ns)
         fail(fmt::format("the event manager, node {}, did not begin the run", manager_node()));
-    // Before MFPs, which take all room that there is; but not always, as on long ways control messages may take it,
-    // too.
+    // Control messages go before MFPs, which take all room of the transport; but not always, because on slow networks
+    // control messages may take all of it, too.
     is_readout_first_ = !is_readout_first_ && is_readout_refused_;
     if (!is_readout_first_) n_done += outbox_->flush();
     if (following_ != Following::no) follow(now_ns);
@@ -360,7 +363,7 @@ std::size_t Station::do_work() noexcept {
     return n_done;
 }
 
-/// Before a run begins and after its end, nothing is waited for.
+/// Before a run begins and after its end, no waiting is counted.
 void Station::count_wait(Nanoseconds now_ns) noexcept {
     if (is_waiting_ && has_begun_ && state() < State::leaving)
         counters_.add(wait_cause_, static_cast<std::uint64_t>(now_ns - worked_ns_));
@@ -384,7 +387,7 @@ StationCounter Station::waiting_for() const noexcept {
     return StationCounter::waited_for_data_ns;
 }
 
-/// What was taken from the source and has neither been sent nor lost.
+/// MFPs taken from the source and neither sent nor lost.
 bool Station::holds_unassigned() const noexcept {
     if (!readout_) return false;
     using enum ReadoutCounter;
@@ -397,7 +400,7 @@ Nanoseconds Station::next_due_ns() const noexcept {
     return builder_ ? std::min(builder_->next_due_ns(), next_watch_ns_) : next_watch_ns_;
 }
 
-/// Says hello when all are connected, or when those that are not had their time.
+/// Says hello when all nodes are connected, or when the time limit of the others is over.
 void Station::greet(Nanoseconds now_ns) noexcept {
     const bool waited = end_requested_ || now_ns - begun_ns_ >= config_.start_timeout_ns / 2;
     const bool all = std::all_of(links_.begin(), links_.end(), [](const Link& link) { return link.is_up; });
@@ -415,31 +418,31 @@ void Station::pass_end_on() noexcept {
     end_told_ = outbox_->try_send(MessageType::leave, manager_node());
 }
 
-/// PERF NOTE: several times per peer timeout, not at each step, which would be costly with a thousand nodes.
+/// PERF NOTE: runs several times per peer timeout, not at each step, which would be costly with a thousand nodes.
 void Station::watch(Nanoseconds now_ns) noexcept {
     next_watch_ns_ = now_ns + config_.peer_timeout_ns / 8;
     if (!fabric_->reliable()) next_watch_ns_ = std::min(next_watch_ns_, now_ns + OutboxConfig{}.resend_ns / 2);
     for (std::size_t node = 0; node < links_.size(); ++node) watch(static_cast<Node>(node), now_ns);
 }
 
-/// Before the run, nodes may be slow enough to be considered dead.
+/// Before the run, a live node may be slow enough to be considered dead.
 bool Station::may_retry(Node node, Nanoseconds now_ns) const noexcept {
     return !links_[node].said.live && now_ns < links_[node].retry_until_ns && state() <= State::greeted;
 }
 
-/// The manager watches over all nodes, and they over the manager.
+/// The manager watches all nodes, and every node watches the manager.
 void Station::watch(Node node, Nanoseconds now_ns) noexcept {
     Link& link = links_[node];
     if (link.must_disconnect) return lose(node, NodeState::declared_gone);
     const PeerState transport = fabric_->state(node);
-    const bool is_lost = transport == PeerState::down || transport == PeerState::absent;  // absent: by lose()
+    const bool is_lost = transport == PeerState::down || transport == PeerState::absent;  // absent: after lose()
     if (!link.is_up && is_lost && may_retry(node, now_ns)) {
         seen_[node].store(NodeState::connecting, std::memory_order_relaxed);
-        fabric_->connect(node, link.address);  // does not throw: it was taken before
+        fabric_->connect(node, link.address);  // does not throw: this address was accepted before
         if (node == manager_node()) state_ = State::connecting;
         return;
     }
-    // When its connection broke there was still time to make it anew, and now there is not.
+    // When its connection broke there was still time to connect again, and now there is not.
     if (is_lost && !is_managing() && node == manager_node() && state() == State::greeted && following_ == Following::no)
         return lose_manager();
     const bool is_watched = is_managing() ? node != config_.self : node == manager_node();
@@ -449,9 +452,9 @@ void Station::watch(Node node, Nanoseconds now_ns) noexcept {
     if (now_ns - link.heard_ns > silence_ns()) lose(node, NodeState::silent);
 }
 
-// --- The end
+// --- End
 
-/// Answers the manager, then waits until all that was given to the transport has gone.
+/// Answers the manager, then waits until the transport has sent all messages.
 void Station::stop_if_done() noexcept {
     const Node manager = manager_node();
     const bool is_connected = links_[manager].is_up;
@@ -462,7 +465,7 @@ void Station::stop_if_done() noexcept {
     if (stop_answered_ && has_gone && is_sent && all_stopped) finish(State::finished);
 }
 
-/// In order: parts that others wait for are sent, packets that have begun are passed on, and then this node fails.
+/// Leaves in order: sends parts that other nodes await, passes on packets that have begun, and then this node fails.
 void Station::leave(std::string why) noexcept {
     if (!has_begun_) return fail(std::move(why));
     failure_ = std::move(why);
@@ -471,14 +474,15 @@ void Station::leave(std::string why) noexcept {
     if (builder_) builder_->on_manager_gone();
 }
 
-/// Others may find out later, and still send earlier data: waits for it this long, and at most twice as long.
+/// Other nodes may notice the loss later, and still send earlier data: waits this long for it, and at most twice as
+/// long.
 void Station::leave_if_done(Nanoseconds now_ns) noexcept {
     const Nanoseconds waited_ns = now_ns - left_ns_, patience_ns = config_.timeout_ns + silence_ns();
     const bool is_empty = (!builder_ || builder_->is_empty()) && (!readout_ || readout_->is_empty());
     if ((is_empty && waited_ns >= patience_ns) || waited_ns >= 2 * patience_ns) finish(State::failed);
 }
 
-/// A connection that was still to be taken down ends here.
+/// Closes a connection that was still to be closed.
 void Station::settle() noexcept {
     for (std::size_t node = 0; node < links_.size(); ++node) {
         if (!std::exchange(links_[node].must_disconnect, false)) continue;

@@ -15,56 +15,57 @@
 
 namespace anello::exchange {
 
-/// What a station knows of a node.
+/// State of another node, as this station sees it.
 enum class NodeState : std::uint8_t { connecting, up, broken, silent, declared_gone, said_gone };
-const char* name_of(NodeState state) noexcept;  ///< "up", "connecting", or "down: " and why
+const char* name_of(NodeState state) noexcept;  ///< "up", "connecting", or "down: " and the reason
 
-/// What one node brings to the exchange: its units behind one fabric. Carries messages to the unit that they are for,
-/// watches over the other nodes, and knows when the run is over. No thread of its own; one thread calls all members
-/// but the constructor.
+/// The units of one node on one fabric. It carries messages to the unit that they are for, watches the other
+/// nodes, and knows when the run is over. It has no thread of its own; one thread calls all members but the
+/// constructor.
 class Station final : public fabric::Listener {
   public:
-    /// `ring` and `sink` may be null where this node is no readout unit or no builder. All must outlive it. Throws
-    /// ConfigError.
+    /// `ring` and `sink` may be null if this node has no readout unit or no builder. All arguments must outlive the
+    /// object. Throws ConfigError.
     Station(const ExchangeConfig& config, memory::Kind memory, MfpRing* ring, MepSink* sink, const Clock& clock,
             CounterPage& page);
-    /// Once, before anything else: the fabric was made with this listener.
+    /// Call it once, before anything else. The fabric was made with this listener.
     void join(fabric::Fabric& fabric);
-    /// The times that others have to come count from now; else from join().
+    /// The time limits for other nodes to connect start now; without this call they start at join().
     void begin() noexcept;
-    /// Begins to connect, also with a node that came again: another life. Throws ConfigError where the address is none.
+    /// Begins to connect, also to a restarted node, which has another life. Throws ConfigError if the address is
+    /// invalid.
     void connect(Node node, std::uint64_t life, std::span<const std::byte> address);
 
     // Hot path: no allocation, no lock, no log, no throw.
     std::size_t do_work() noexcept;
-    /// When something is to be done though nothing comes.
+    /// When there is work to do even if no message arrives.
     Nanoseconds next_due_ns() const noexcept;
-    /// Orderly end of the whole run: asks the manager for it.
+    /// Orderly end of the whole run: asks the manager to end it.
     void request_end() noexcept { end_requested_ = true; }
-    /// The control plane knows that a node is gone.
+    /// The control plane reports that a node is gone.
     void lose(Node node, NodeState why) noexcept;
     void count_sleep() noexcept { counters_.add(StationCounter::sleeps); }
 
     // Any thread.
     bool finished() const noexcept { return state() == State::finished; }
     bool failed() const noexcept { return state() == State::failed; }
-    /// Why the node ended before its time; empty where it did not. Once finished or failed.
+    /// Why the node ended early; empty if it did not. Valid once finished or failed.
     const std::string& failure() const noexcept { return failure_; }
     NodeState seen(Node node) const noexcept { return seen_[node].load(std::memory_order_relaxed); }
-    /// Whose word counts here.
+    /// The node whose assignments this station accepts.
     Node manager_node() const noexcept { return manager_at_.load(std::memory_order_relaxed); }
     /// Distinguishes this process from one that replaces it.
     std::uint64_t life() const noexcept { return life_; }
     const Farm& farm() const noexcept { return config_.farm; }
-    /// short_life() of the processes that ReadoutUnit::n_numbered(), and BuilderUnit::arrivals(), are of; 0: none yet.
+    /// short_life() of the processes to which ReadoutUnit::n_numbered() and BuilderUnit::arrivals() refer; 0: none yet.
     std::uint32_t sent_life(Node node) const noexcept { return links_[node].sent_life; }
     std::uint32_t came_life(Node node) const noexcept { return links_[node].came_life; }
-    /// After the last do_work().
+    /// Call it after the last do_work().
     void settle() noexcept;
 
     const ReadoutUnit* readout() const noexcept { return readout_ ? &*readout_ : nullptr; }
     const BuilderUnit* builder() const noexcept { return builder_ ? &*builder_ : nullptr; }
-    /// Of the node that is in charge, or was, or might have taken over.
+    /// The event manager of this node: one that is active, was active, or may take over. Null on other nodes.
     const EventManager* manager() const noexcept { return manager_ ? &*manager_ : nullptr; }
 
     // --- fabric::Listener
@@ -77,28 +78,29 @@ class Station final : public fabric::Listener {
     void on_peer(Node node, fabric::PeerState state) noexcept override;
 
   private:
-    /// leaving: the manager is gone; what has begun is completed, as far as possible within its timeout.
+    /// leaving: the manager is gone; what has begun is completed, as far as possible within its time-out.
     enum class State : std::uint8_t { connecting, greeted, leaving, stopping, finished, failed };
     static constexpr std::size_t n_places = 8;  ///< for control messages of one node
-    /// How far this node is in letting a lost manager go for the standby.
+    /// How far this node is with following the standby instead of a lost manager.
     enum class Following : std::uint8_t { no, telling, waiting };
-    /// What the standby says: it is in charge; it asks who has lost the manager; it calls all, as most have.
+    /// The standby's message: it is active; it asks which nodes have lost the manager; it calls all, as most have.
     enum class Call : std::uint16_t { in_charge, asked, called };
 
     struct Link {
         bool is_up = false;
-        std::uint32_t life = 0;  ///< of the process that the connection is to
+        std::uint32_t life = 0;  ///< of the process at the other end
         std::uint32_t sent_life = 0,
-                      came_life = 0;  ///< of those that numbers of MFPs sent to it, and come of it, are of
-        NodeEntry said{};  ///< by the manager, of this life, or of another that went before or is still to come
-        /// It said so of this life since the connection broke last: what is assigned is for the one that is there now.
+                      came_life = 0;  ///< processes to which the numbers of MFPs sent and received refer
+        NodeEntry said{};             ///< the manager's entry: of this life, or of an earlier or later one
+        /// The manager listed this life since the connection was made: assignments concern the process that is there
+        /// now.
         bool is_usable = false;
         bool must_disconnect = false;
-        bool is_let_go = false;  ///< it was the manager: what it still says is not heard, nor acknowledged
+        bool is_let_go = false;  ///< a former manager: its messages are neither read nor acknowledged
         std::vector<std::byte> address;
-        Nanoseconds retry_until_ns = 0;  ///< a connection that breaks before it was used is made anew
+        Nanoseconds retry_until_ns = 0;  ///< until then a connection that breaks before its use is made again
         Nanoseconds heard_ns = 0;
-        std::array<std::uint32_t, n_places> placed{};  ///< sequence of the message in each place; 0: free
+        std::array<std::uint32_t, n_places> placed{};  ///< sequence number of the message in each place; 0: free
     };
 
     State state() const noexcept { return state_.load(std::memory_order_acquire); }  // pairs with finish()
@@ -141,7 +143,7 @@ class Station final : public fabric::Listener {
     void watch(Nanoseconds now_ns) noexcept;
     bool may_retry(Node node, Nanoseconds now_ns) const noexcept;
     void watch(Node node, Nanoseconds now_ns) noexcept;
-    /// A node that pauses for less than the time-out is not dead: before the pause it may have been quiet for as long
+    /// A node that pauses for less than the time-out is not dead: before the pause it may have been silent for as long
     /// as any live node.
     Nanoseconds silence_ns() const noexcept { return config_.peer_timeout_ns + config_.peer_timeout_ns / 2; }
     void stop_if_done() noexcept;
@@ -163,15 +165,15 @@ class Station final : public fabric::Listener {
     std::unique_ptr<BuilderUnit> builder_;
     std::optional<EventManager> manager_;
     std::vector<Link> links_;
-    std::atomic<Node> manager_at_;  ///< whose word counts
+    std::atomic<Node> manager_at_;  ///< the node whose assignments are accepted
     Following following_ = Following::no;
-    std::size_t n_told_ = 0;  ///< slots, to the standby
+    std::size_t n_told_ = 0;  ///< slots reported to the standby
     Nanoseconds manager_lost_ns_ = 0;
-    std::optional<Takeover> takeover_;  ///< of the standby
+    std::optional<Takeover> takeover_;  ///< at the standby
     bool is_manager_dead_ = false;      ///< its process has ended
-    bool has_called_ = false;           ///< of the standby: all were called
+    bool has_called_ = false;           ///< at the standby: all nodes were called
     Nanoseconds called_ns_ = 0, asked_ns_ = 0;
-    /// [node][n_places] control messages on their way in, those of who may manage behind them
+    /// [node][n_places] places for control messages that are arriving, then those of nodes that may manage
     std::vector<std::byte> places_;
     std::size_t place_bytes_ = 0, manager_place_bytes_ = 0;
     std::unique_ptr<std::atomic<NodeState>[]> seen_;  ///< by node
@@ -181,8 +183,8 @@ class Station final : public fabric::Listener {
     const std::uint64_t life_;
     bool is_waiting_ = false;  ///< the last step did nothing, for this reason:
     StationCounter wait_cause_ = StationCounter::waited_for_data_ns;
-    bool is_readout_refused_ = false, is_readout_first_ = false;  ///< by the transport, which is asked for MFPs first
-    std::uint64_t sink_full_ = 0, transport_full_ = 0;            ///< how often, before the last step
+    bool is_readout_refused_ = false, is_readout_first_ = false;  ///< by the transport, which gets MFPs first
+    std::uint64_t sink_full_ = 0, transport_full_ = 0;            ///< counts before the last step
     std::string failure_;
 };
 

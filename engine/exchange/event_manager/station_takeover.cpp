@@ -9,7 +9,7 @@
 
 namespace anello::exchange {
 
-/// Where there is a standby it is followed, or does what is to be done; else the run ends here.
+/// With a standby this node follows it; without one the run ends here.
 void Station::lose_manager() noexcept {
     if (may_follow()) return begin_to_follow();
     leave(fmt::format("the event manager, node {}, is {}", manager_node(), name_of(seen(manager_node()))));
@@ -21,14 +21,15 @@ bool Station::may_follow() const noexcept {
            links_[standby].is_usable && links_[standby].said.is_standby;
 }
 
-/// From now on the word of the one before counts no more, even if it still lives.
+/// From now on the former manager's messages do not count, even if it still lives.
 void Station::begin_to_follow() noexcept {
     following_ = Following::telling;
     n_told_ = 0;
     manager_lost_ns_ = worked_ns_;
     Link& before = links_[manager_at_.exchange(config_.farm.standby)];
-    before.is_let_go = before.must_disconnect = before.is_up && !is_manager_dead_;  // else it is another by now
-    next_watch_ns_ = worked_ns_;  // disconnects it; here the transport may be in the midst of a message
+    // otherwise the connection is to a new process
+    before.is_let_go = before.must_disconnect = before.is_up && !is_manager_dead_;
+    next_watch_ns_ = worked_ns_;  // watch() disconnects it; here the transport may be in the midst of a message
     links_[manager_node()].heard_ns = worked_ns_;
     end_told_ = false;
     if (builder_ && has_begun_) builder_->begin_to_follow();
@@ -44,14 +45,14 @@ void Station::follow(Nanoseconds now_ns) noexcept {
                       config_.farm.manager, name_of(seen(config_.farm.manager)), manager_node()));
 }
 
-/// In as many messages as it takes. True: all is told.
+/// Sends all that this node knows, in as many messages as needed. Returns true when all is sent.
 bool Station::tell_follow() noexcept {
     const auto slots = builder_ ? builder_->noted_slots() : std::span<const Assignment>{};
     for (bool is_last = false; !is_last;) {
         const Outbox::Message message = outbox_->try_open(MessageType::follow);
         if (message == Outbox::none) return false;
         outbox_->try_add(message, builder_ ? builder_->noted_totals() : Totals{});
-        const std::size_t n_entries = place_bytes_ / entry_bytes;  // that the standby has a place for
+        const std::size_t n_entries = place_bytes_ / entry_bytes;  // as many as fit into the standby's place
         for (std::size_t n = 1; n < n_entries && n_told_ < slots.size(); ++n)
             outbox_->try_add(message, slots[n_told_++]);
         is_last = n_told_ == slots.size();
@@ -67,7 +68,7 @@ bool Station::tell_follow() noexcept {
 }
 
 void Station::on_follow(Node from, const MessageHeader& header, std::span<const std::byte> entries) noexcept {
-    if (manager_->is_in_charge()) return;  // too late: its connection is taken down
+    if (manager_->is_in_charge()) return;  // too late: this node's connection is being closed
     Totals totals;
     if (entries.size() < entry_bytes) return counters_.add(StationCounter::malformed);
     read(entries.data(), totals);
@@ -75,24 +76,25 @@ void Station::on_follow(Node from, const MessageHeader& header, std::span<const 
         counters_.add(StationCounter::malformed);
 }
 
-/// The standby is, or will be, in charge, as more than half of those that live follow it; or it asks who does.
+/// The standby is active, or will be, as more than half of the live nodes follow it; or it asks which nodes do.
 void Station::on_takeover(Node from, Call call) noexcept {
     const bool is_asked = call == Call::asked;
-    const bool is_lost = is_manager_dead_ || !links_[manager_node()].is_up;  // who came in its place manages nothing
+    // a process that replaced it manages nothing
+    const bool is_lost = is_manager_dead_ || !links_[manager_node()].is_up;
     if (manager_node() == from || state() >= State::leaving || (is_asked && !is_lost)) return;
     if (has_begun_ || (is_asked && config_.comes_again)) {
         if (may_follow()) begin_to_follow();
         return;
     }
-    // The manager may have told others that this node is there: then the standby waits for it.
+    // The manager may have listed this node as live for others: then the standby waits for it.
     if (is_asked || (call == Call::called && !config_.comes_again)) begin_to_follow();
     manager_at_ = from;
     links_[from].heard_ns = worked_ns_;
     state_ = outbox_->try_send(MessageType::hello, from, life_) ? State::greeted : State::connecting;
 }
 
-/// Of those that live, with itself and the manager that was. Who has come again meanwhile may have said before that it
-/// follows none.
+/// More than half of the live nodes follow, counting the standby itself and the former manager. A node that restarted
+/// in the meantime may have said earlier that it follows none.
 bool Station::is_supported() const noexcept {
     std::size_t n_live = 0, n_following = 0;
     for (std::size_t i = 0; i < links_.size(); ++i) {
@@ -114,14 +116,14 @@ bool Station::have_all_followed() const noexcept {
     return true;
 }
 
-/// Where messages may be lost, for some of them at least.
+/// Where messages may be lost, this allows several attempts.
 Nanoseconds Station::followers_wait_ns() const noexcept {
     constexpr Nanoseconds n_tries = 10;
     const Nanoseconds least_ns = fabric_->reliable() ? 0 : n_tries * OutboxConfig{}.resend_ns;
     return std::max(config_.peer_timeout_ns / 2, least_ns);
 }
 
-/// Those that have not noticed yet, and those that were not there yet.
+/// Calls the nodes that have not noticed the loss yet, and those that were not connected yet.
 bool Station::call_followers(Call call) noexcept {
     const Outbox::Message message = outbox_->try_open(MessageType::takeover);
     if (message == Outbox::none) return false;

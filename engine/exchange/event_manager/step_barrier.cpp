@@ -23,7 +23,7 @@ StepBarrier::StepBarrier(std::uint16_t self, std::size_t n_units, std::size_t n_
     }
 }
 
-/// PERF NOTE: words about each step would take 500 units longer than a message of 120 kB does.
+/// PERF NOTE: messages about every step would take longer for 500 units than sending a message of 120 kB does.
 void StepBarrier::finish(std::uint64_t step) noexcept {
     step -= step % stride_;
     if (step <= known_.front()) return;
@@ -38,7 +38,7 @@ bool StepBarrier::hear(std::uint16_t unit, std::size_t phase, std::uint64_t step
     return true;
 }
 
-/// One that comes back knows nothing, and what it will say is of steps that it reads out.
+/// A unit that returns knows no steps, and its messages will concern the steps that it reads out.
 void StepBarrier::set_live(std::uint16_t unit, bool is_live) noexcept {
     if (is_live_[unit] == is_live) return;
     is_live_[unit] = is_live;

@@ -11,26 +11,26 @@
 
 namespace anello::exchange {
 
-/// What nodes told the standby when they let the event manager go: who follows, which MEPs they know of, and what
-/// builders hold. Memory is taken in the constructor.
+/// What nodes report to the standby when they give up the event manager: that they follow, which MEPs they know of, and
+/// which MEPs builders hold. Memory is allocated in the constructor.
 class Takeover {
   public:
     explicit Takeover(const ExchangeConfig& config);
 
     // Hot path: no allocation, no lock, no log, no throw.
-    /// A message of `follow`, without its Totals. False where an entry cannot be.
+    /// A message of type `follow`, without its Totals. Returns false if an entry is not valid.
     bool on_follow(Node node, const MessageHeader& header, const Totals& totals,
                    std::span<const std::byte> assignments) noexcept;
-    /// What it had told before is of another connection, or process.
+    /// What the node reported before belongs to an earlier connection or process.
     void forget(Node node) noexcept;
 
-    /// It has told all.
+    /// The node has reported all.
     bool has_followed(Node node) const noexcept { return nodes_[node].has_followed; }
-    /// Behind the last MEP that anybody knows to be assigned.
+    /// One more than the last MEP that any node knows to be assigned.
     std::uint64_t known_end() const noexcept;
-    /// The run's end was told: nothing was assigned from known_end() on.
+    /// The manager announced the run's end: nothing was assigned from known_end() on.
     bool is_ended() const noexcept;
-    /// Up to here each readout unit knows all assignments (push, shift).
+    /// Each readout unit knows all assignments below this MEP (push, shift).
     std::uint64_t known_to_all() const noexcept;
 
     struct Slot {
@@ -41,7 +41,7 @@ class Takeover {
     std::span<const Slot> slots_of(std::uint16_t builder) const noexcept {
         return std::span(slots_).subspan(std::size_t{builder} * config_.n_credits, config_.n_credits);
     }
-    /// In order; some twice.
+    /// In order; some appear twice.
     std::span<const std::uint64_t> built_lately_by(std::uint16_t builder) const noexcept {
         return std::span(built_).subspan(builder * n_built_, nodes_[config_.farm.builders[builder]].n_built);
     }
@@ -53,9 +53,9 @@ class Takeover {
   private:
     struct Told {
         bool has_followed = false, is_ended = false, has_begun = false;
-        std::uint64_t asked_end = 0, known_end = 0;  ///< of its readout unit, of both its units
+        std::uint64_t asked_end = 0, known_end = 0;  ///< of its readout unit; of both its units
         Totals totals;
-        std::size_t n_built = 0;  ///< told by its builder
+        std::size_t n_built = 0;  ///< reported by its builder
     };
 
     const ExchangeConfig config_;

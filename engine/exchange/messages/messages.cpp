@@ -9,7 +9,7 @@ namespace {
 using wire::load_le;
 using wire::store_le;
 
-constexpr std::uint32_t magic = 0x31435845;  // "EXC1" as it stands on the wire
+constexpr std::uint32_t magic = 0x31435845;  // "EXC1" in the order of bytes on the network
 constexpr std::uint8_t version = 2;
 constexpr auto last_type = static_cast<std::uint8_t>(MessageType::again);
 

@@ -37,7 +37,7 @@ Outbox::Message Outbox::try_open(MessageType type) noexcept {
 void Outbox::post(Message message, Node to) noexcept {
     if (fabric_.state(to) != fabric::PeerState::up) return;
     [[maybe_unused]] const bool posted = links_[to].queue.try_push(message);
-    ANELLO_ASSERT(posted);  // a message stands at most once in a queue, which has room for all
+    ANELLO_ASSERT(posted);  // a message is in a queue at most once, and a queue has room for all
     ++messages_[message].n_uses;
     mark_due(to);
     counters_.add(StationCounter::control_sent);
@@ -57,7 +57,7 @@ void Outbox::release(Message message) noexcept {
     if (--messages_[message].n_uses == 0) free_.push_back(message);
 }
 
-/// PERF NOTE: with 256 nodes a look at each of them took a third of all processor time.
+/// PERF NOTE: with 256 nodes, checking each of them took a third of all processor time.
 std::size_t Outbox::flush() noexcept {
     std::size_t n_sent = 0;
     flushing_.swap(due_);
@@ -74,7 +74,7 @@ void Outbox::mark_due(Node node) noexcept {
     if (!std::exchange(links_[node].is_due, true)) due_.push_back(node);
 }
 
-/// What waits for an acknowledgement on a transport that may lose, too: it will be sent again.
+/// On a transport that may lose, messages that wait for an acknowledgement are work, too: they will be sent again.
 bool Outbox::has_work(const Link& link) const noexcept {
     return link.queue.size() > link.n_sent || (link.n_sent > 0 && !fabric_.reliable()) || must_acknowledge(link);
 }
@@ -109,8 +109,8 @@ bool Outbox::try_send(Node to, Link& link) noexcept {
     return true;
 }
 
-/// Messages in the other direction acknowledge as well; otherwise every few messages, or each if the transport may
-/// lose, or somebody waits for it.
+/// Messages in the other direction acknowledge, too. Otherwise an acknowledgement is due every few messages, or for
+/// each one if the transport may lose or the sender waits for it.
 bool Outbox::must_acknowledge(const Link& link) const noexcept {
     return link.n_unacknowledged >= (fabric_.reliable() && !link.is_prompt ? config_.window / 2 : 1);
 }
@@ -142,7 +142,8 @@ bool Outbox::accept(const MessageHeader& header) noexcept {
     mark_due(header.from);
     if (header.type == MessageType::acknowledge) return false;
     ++link.n_unacknowledged;
-    if (header.type == MessageType::farm) link.n_unacknowledged = config_.window;  // the manager may wait for it
+    // the manager may wait for the acknowledgement
+    if (header.type == MessageType::farm) link.n_unacknowledged = config_.window;
     if (header.sequence != link.received + 1) {
         counters_.add(StationCounter::control_out_of_order);
         return false;

@@ -7,7 +7,7 @@
 
 namespace anello::source {
 
-/// Set-up only. Also refuses NaN.
+/// For set-up only. It also refuses NaN.
 inline void check_range(const char* field, double given, double least, double greatest) {
     if (given >= least && given <= greatest) return;
     throw ConfigError(field, fmt::format("must be {} to {}", least, greatest), fmt::format("{}", given),

@@ -8,7 +8,7 @@
 
 namespace anello::source {
 
-/// The keys that all front ends have; each detector joins them with its own.
+/// The keys that all front ends have; each detector adds its own.
 inline constexpr std::array fault_order_keys{
     Key<FaultsConfig>::of<&FaultsConfig::loss>("loss", share, "Share of packets that are not sent."),
     Key<FaultsConfig>::of<&FaultsConfig::duplicate>("duplicate", share, "Share of packets that are sent twice."),
@@ -16,7 +16,7 @@ inline constexpr std::array fault_order_keys{
                                                   "Share of packets that are sent after their successor."),
 };
 
-/// Of those that can spoil packets too.
+/// The keys of front ends that can also spoil packets.
 inline constexpr auto fault_share_keys = joined(
     fault_order_keys,
     std::array{

@@ -39,7 +39,7 @@ constexpr auto of_faults =
     joined(fault_order_keys, std::array{Key<FaultsConfig>::of<&FaultsConfig::dead_board>(
                                  "dead_board", {-1, max_boards - 1}, "Board that sends nothing; -1: none.")});
 
-/// Step by step a packet of each board.
+/// In each step every board sends one packet.
 class NumberedPlan final : public PacketPlan {
   public:
     NumberedPlan(const PacketSourceConfig& config, PacketSource::Write write, CounterPage& page)
@@ -72,7 +72,7 @@ class NumberedPlan final : public PacketPlan {
     const double rate_hz_;
     const PacketSource::Write write_;
     std::uint32_t board_ = 0;
-    std::uint64_t n_made_ = 0;  // of each board
+    std::uint64_t n_made_ = 0;  // by each board
     bool is_stopped_ = false;
 };
 

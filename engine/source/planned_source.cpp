@@ -32,8 +32,8 @@ PlannedSource::PlannedSource(const PlannedSourceConfig& config, std::unique_ptr<
     out_.reserve(config.max_batch);
 }
 
-/// It sleeps until a packet is due. PERF NOTE: with naps of 20 us instead, the median from the event was 102 to 111 us,
-/// not 90 to 94 (./dev bench demo, ten runs each).
+/// The thread sleeps until a packet is due. PERF NOTE: with naps of 20 us instead, the median latency from the event
+/// was 102 to 111 us, not 90 to 94 (./dev bench demo, ten runs each).
 ThreadConfig PlannedSource::thread_config(CounterPage& page) {
     ThreadConfig thread = config_.thread;
     thread.can_be_woken = true;
@@ -94,8 +94,8 @@ Nanoseconds PlannedSource::time_of_run(Nanoseconds now_ns) noexcept {
     return now_ns - start_ns_;
 }
 
-/// Far behind (the process was stopped, or the rate is more than the machine sends), catching up would be a flood. The
-/// run's clock is put back instead: packets keep their times, they only leave later.
+/// After a long delay (the process was stopped, or the rate is more than the machine can send), catching up would flood
+/// the network. Instead the run's clock is put back: packets keep their times, and leave later.
 void PlannedSource::watch_lag(Nanoseconds behind_ns) noexcept {
     if (behind_ns > static_cast<Nanoseconds>(counters_[GeneratorCounter::behind_ns_max]))
         counters_.set(GeneratorCounter::behind_ns_max, static_cast<std::uint64_t>(behind_ns));
@@ -105,7 +105,7 @@ void PlannedSource::watch_lag(Nanoseconds behind_ns) noexcept {
     counters_.add(GeneratorCounter::time_forgone_ns, static_cast<std::uint64_t>(excess_ns));
 }
 
-/// What boards hold back of an epoch goes at the latest before the next one, and markers go alone.
+/// A datagram that a board holds back leaves before the next epoch at the latest; markers are sent alone.
 void PlannedSource::send(const PacketPlan::Packet& packet) noexcept {
     if (std::exchange(epoch_, packet.epoch) != packet.epoch) release_all();
     const bool is_full = out_.size() + datagrams_of_one > config_.max_batch;
@@ -168,7 +168,7 @@ void PlannedSource::count(Board& board, FaultCounters fault, const OutgoingDatag
     board.counters.add(fault.fragments, datagram.n_fragments);
 }
 
-/// Not sent, or altered.
+/// Notes numbers that are not sent, or are sent altered.
 void PlannedSource::withhold(Board& board, FaultCounters fault, const OutgoingDatagram& datagram,
                              Withheld why) noexcept {
     count(board, fault, datagram);
@@ -197,7 +197,7 @@ void PlannedSource::release_all() noexcept {
     }
 }
 
-/// In memory that is the batch's own.
+/// Copies a datagram into memory of the batch.
 std::span<std::byte> PlannedSource::copied(std::span<const std::byte> datagram) noexcept {
     std::vector<std::byte>& room = rooms_[out_.size()];
     if (datagram.data() != room.data()) std::ranges::copy(datagram, room.begin());

@@ -5,8 +5,8 @@
 #include <cstdint>
 #include <initializer_list>
 
-/// Random numbers that are the same on every machine: integers, and floating point with + - * / alone. Neither the
-/// standard library's distributions nor libm's functions are the same everywhere.
+/// Random numbers that are the same on every machine: they use integers, and floating point with + - * / only. The
+/// standard library's distributions and libm's functions differ between machines.
 namespace anello::source {
 
 /// The mixing step of SplitMix64 (Steele, Lea, Flood 2014): a bijection, so also a hash of its argument.
@@ -34,7 +34,7 @@ constexpr double natural_log(double value) noexcept {
 
 class Random {
   public:
-    /// Different streams of one seed are independent of each other, and of how much the others are used.
+    /// Different streams of one seed are independent of each other, whatever number of values the others gave.
     constexpr explicit Random(std::uint64_t seed, std::uint64_t stream = 0) noexcept
         : state_(mix64(mix64(seed + golden) + stream * golden)) {}
 

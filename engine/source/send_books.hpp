@@ -8,8 +8,8 @@
 
 namespace anello::source {
 
-/// What became of a datagram that was handed to the network.
-// Hot path: no allocation, no lock, no log, no throw.
+/// Counts the outcome of a datagram that was given to the network. Hot path: no allocation, no lock, no log, no
+/// throw.
 inline void count_result(Counters<SourceCounter>& count, SentLog& log, const OutgoingDatagram& datagram,
                          SendResult result) noexcept {
     if (result == SendResult::sent) {

@@ -17,8 +17,8 @@ enum class Withheld : std::uint8_t {
     corrupted_on_purpose,
 };
 
-/// Which numbers of a board's sequence were made and which of them were withheld, for the ledger: packets with mgp,
-/// events with mep (an epoch per burst), fragments where events have numbers. Read it when the source's thread has
+/// The numbers of a board's sequence that were made, and those of them that were withheld, for the ledger: packets with
+/// mgp, events with mep (an epoch per burst), fragments where events have numbers. Read it when the source's thread has
 /// ended.
 struct SentLog {
     static constexpr std::size_t max_epochs = 4096;
@@ -33,7 +33,7 @@ struct SentLog {
     RangeLog withheld;
 };
 
-/// So that all boards of a process together use at most about 32 MB.
+/// Chosen so that all boards of a process together use at most about 32 MB.
 constexpr std::size_t max_withheld_ranges(std::size_t n_boards) noexcept {
     return n_boards < 16 ? 65'536 : 1'048'576 / n_boards;
 }

@@ -5,9 +5,9 @@
 
 namespace anello::source {
 
-/// Runs a source to its end as fast as the machine can, in the time of `clock`, which must be the source's own: every
-/// datagram is stamped as it would have been. For files, where no receiver needs to
-/// keep up.
+/// Runs a source to its end as fast as the machine can, in the time of `clock`, which must be the source's own:
+/// every datagram gets the time stamp that it would have in real time. For files, where no receiver needs to keep
+/// up.
 template <typename Source>
 void run_in_simulated_time(Source& source, ManualClock& clock, Nanoseconds step_ns = 10'000) noexcept {
     while (source.running())

@@ -5,7 +5,7 @@
 
 namespace anello::source {
 
-/// Of one board. What reached the wire follows: fragments + duplicated - lost - dead board - not sent.
+/// Counters of one board. Fragments that reached the network = fragments + duplicated - lost - dead board - not sent.
 enum class SourceCounter : std::uint8_t {
     packets,
     fragments,
@@ -33,7 +33,7 @@ enum class SourceCounter : std::uint8_t {
     count
 };
 
-/// Of the source as a whole.
+/// Counters of the source as a whole.
 enum class GeneratorCounter : std::uint8_t {
     events,
     bursts,

@@ -11,13 +11,13 @@
 
 namespace anello::source {
 
-/// Which event of the pool was sent under which key.
+/// The pool's event that was sent under an event key.
 struct TruthSample {
     std::uint64_t event_key;   ///< burst_id << 32 | timestamp_ticks, or run_id << 32 | event_number
-    std::uint32_t pool_index;  ///< also the event's index in the sample behind the pool
+    std::uint32_t pool_index;  ///< also the event's index in the sample that fills the pool
 };
 
-/// The truth of the events that selected() chooses, as far as there is room. One thread notes, any thread reads.
+/// The truth of the events that selected() chooses, as long as there is room. One thread notes, any thread reads.
 class TruthLog {
   public:
     struct Limits {

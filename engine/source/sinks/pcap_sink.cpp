@@ -39,7 +39,7 @@ void PcapSink::Closer::operator()(pcap_dumper* dumper) const noexcept {
 PcapSink::FrameHeader PcapSink::make_header(const BoardEndpoint& endpoint, const sockaddr_in& address) {
     FrameHeader header{};
     std::byte* at = header.data();
-    at[0] = at[6] = std::byte{2};  // locally administered addresses: the node's, the board's
+    at[0] = at[6] = std::byte{2};  // locally administered addresses of the node and the board
     at[5] = std::byte{0xff};
     store_be(at + 10, static_cast<std::uint16_t>(endpoint.board + 1));
     store_be(at + 12, std::uint16_t{0x0800});
@@ -80,7 +80,7 @@ bool PcapSink::write_frame(const OutgoingDatagram& datagram, Nanoseconds now_ns)
     store_ip_checksum(at + ip_at);
     pcap_pkthdr header{};
     header.ts.tv_sec = now_ns / 1'000'000'000;
-    header.ts.tv_usec = now_ns % 1'000'000'000;  // nanoseconds, by the precision chosen above
+    header.ts.tv_usec = now_ns % 1'000'000'000;  // nanoseconds, as the precision chosen above says
     header.caplen = header.len = static_cast<bpf_u_int32>(n_bytes + frame_header_bytes);
     pcap_dump(reinterpret_cast<u_char*>(dumper_.get()), &header, reinterpret_cast<const u_char*>(at));
     return std::ferror(pcap_dump_file(dumper_.get())) == 0;

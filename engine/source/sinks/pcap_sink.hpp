@@ -25,8 +25,8 @@ class PcapSink final : public PacketSink {
     PcapSink(const std::string& path, std::span<const BoardEndpoint> endpoints);
 
     void send(std::span<const OutgoingDatagram> datagrams, Nanoseconds now_ns, SendResult* results) noexcept override;
-    /// Writes what is still in memory; false if the file could not take everything. The destructor also does it,
-    /// silently.
+    /// Writes what is still in memory; returns false if the file could not take everything. The destructor also does
+    /// it, without reporting an error.
     bool flush() noexcept;
 
     static constexpr std::size_t frame_header_bytes = 14 + 20 + 8;

@@ -37,7 +37,7 @@ SendResult result_of_errno(int error) noexcept {
     }
 }
 
-/// 0, or what getaddrinfo says.
+/// Returns 0, or the error number of getaddrinfo.
 int look_up(const std::string& host, int family, sockaddr_storage& address) {
     addrinfo hints{};
     hints.ai_family = family;
@@ -55,7 +55,7 @@ int look_up(const std::string& host, int family, sockaddr_storage& address) {
                       "Give a name that resolves, or an address such as 127.0.0.1");
 }
 
-/// The port stands at the same place in both families.
+/// The port has the same offset in both address families.
 sockaddr_storage resolve_any(const BoardEndpoint& endpoint) {
     sockaddr_storage address{};
     if (look_up(endpoint.host, AF_INET, address) != 0)
@@ -66,7 +66,7 @@ sockaddr_storage resolve_any(const BoardEndpoint& endpoint) {
     return address;
 }
 
-/// As ::ffff:a.b.c.d.
+/// The address in the form ::ffff:a.b.c.d.
 sockaddr_storage mapped(const sockaddr_storage& address) {
     const auto& ip4 = reinterpret_cast<const sockaddr_in&>(address);
     sockaddr_storage made{};
@@ -105,7 +105,7 @@ UdpSink::UdpSink(std::span<const BoardEndpoint> endpoints, Offload offload) : of
     open_socket();
 }
 
-/// One socket sends over both.
+/// One IPv6 socket then sends over both families.
 void UdpSink::map_to_one_family() {
     const auto is_ip6 = [](const sockaddr_storage& address) { return address.ss_family == AF_INET6; };
     if (std::ranges::none_of(addresses_, is_ip6)) return;
@@ -126,7 +126,7 @@ void UdpSink::open_socket() {
     const sa_family_t family = addresses_.empty() ? sa_family_t{AF_INET} : addresses_.front().ss_family;
     socket_ = socket(family, SOCK_DGRAM | SOCK_CLOEXEC, 0);
     if (socket_ < 0) throw SystemError("cannot open a socket to send from", errno, "Raise the limit of open files");
-    // A small buffer only makes the sender wait, so neither failure matters.
+    // A small buffer only makes the sender wait, so that both failures may be ignored.
     if (setsockopt(socket_, SOL_SOCKET, SO_SNDBUFFORCE, &send_buffer_bytes, sizeof send_buffer_bytes) != 0)
         setsockopt(socket_, SOL_SOCKET, SO_SNDBUF, &send_buffer_bytes, sizeof send_buffer_bytes);
     const int no_segment = 0;  // probes for the option without changing anything
@@ -144,7 +144,7 @@ void UdpSink::send(std::span<const OutgoingDatagram> datagrams, Nanoseconds, Sen
     send_messages(n_messages, results);
 }
 
-/// Boards stay interleaved as they came, or with gso each destination's datagrams stand together, in their order.
+/// Boards stay interleaved in their order; with gso, each destination's datagrams are grouped and keep their order.
 std::uint32_t UdpSink::order_by_destination(std::span<const OutgoingDatagram> datagrams) noexcept {
     const auto n = static_cast<std::uint32_t>(datagrams.size());
     if (offload_ == Offload::none) {
@@ -211,7 +211,7 @@ void UdpSink::send_messages(std::uint32_t n_messages, SendResult* results) noexc
     while (message < n_messages) {
         const int n_sent = sendmmsg(socket_, &messages_[message], n_messages - message, 0);
         if (n_sent < 0 && errno == EINTR) continue;
-        // An error concerns the first message of the call; the others have their turn.
+        // The error concerns the first message of the call only; the other messages are tried again.
         if (n_sent <= 0) {
             set_results(groups_[message], result_of_errno(errno), results);
             ++message;

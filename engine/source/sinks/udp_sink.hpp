@@ -19,7 +19,7 @@ Offload parse_offload(const std::string& text);  ///< Throws ConfigError.
 /// The address of an endpoint, IPv4. Throws ConfigError when the host has none.
 sockaddr_in resolve(const BoardEndpoint& endpoint);
 
-/// Sends by sendmmsg from one socket. A host is reached over IPv4 where it has such an address, else over IPv6.
+/// Sends by sendmmsg from one socket. It uses IPv4 if the host has such an address, otherwise IPv6.
 class UdpSink final : public PacketSink {
   public:
     /// Throws ConfigError, SystemError.

@@ -15,7 +15,7 @@
 
 namespace anello::simulate {
 
-/// What befalls a chain of one node, whatever the detector.
+/// Troubles that can happen to a chain of one node, with any detector.
 struct ChainTroubles {
     static constexpr std::size_t usual_buffer_bytes = 64U << 20;
 
@@ -23,20 +23,20 @@ struct ChainTroubles {
     source::FaultsConfig faults{};
     WireConfig wire{};
     HostConfig host{}, front_ends{};
-    // Once in the run, 0 long: not at all.
+    // Each happens once in the run, and not at all if its duration is 0.
     Nanoseconds stop_at_ns = 0, stop_ns = 0;             ///< the node's process stands still
-    Nanoseconds cut_at_ns = 0, cut_ns = 0, hold_ns = 0;  ///< a board's link is cut, or holds what it has
+    Nanoseconds cut_at_ns = 0, cut_ns = 0, hold_ns = 0;  ///< a board's link is cut, or holds its datagrams back
     std::uint32_t cut_board = 0;
-    // Where the chain stores:
+    // Where the chain stores its output:
     DiskConfig disk{};
     Nanoseconds disk_full_at_ns = 0, disk_full_ns = 0;
-    std::uint64_t disk_room_bytes = 0;  ///< that there is, then
+    std::uint64_t disk_room_bytes = 0;  ///< room that is left on the disk
     double disk_slowness = 1;
 
     bool is_link_disturbed() const noexcept { return cut_ns + hold_ns > 0; }
 };
 
-/// A kind of trouble, and the assignment that takes it away.
+/// A kind of trouble, and the assignment that removes it.
 struct TroubleKind {
     std::string_view name, without;
 };
@@ -57,22 +57,22 @@ inline constexpr std::array trouble_kinds{
     TroubleKind{"small_buffers", "buffer_bytes=67108864"},
 };
 
-/// How much of each, at most.
+/// Upper limits of the troubles that may be drawn.
 struct TroubleLimits {
-    std::uint32_t n_boards = 1, n_steps = 1;  ///< dead boards are so from one of the first n_steps on
+    std::uint32_t n_boards = 1, n_steps = 1;  ///< a dead board stops at one of the first n_steps steps
     double jitter_ms = 0.2, begin_ms = 40, link_ms = 30;
     std::uint32_t least_buffer_bytes = 10'000, more_buffer_bytes = 200'000;
     double loss = 0.1, damage = 0.1;
 };
 
 void draw(ChainTroubles& troubles, const TroubleLimits& limits, source::Random& dice);
-std::vector<std::string> told(const ChainTroubles& troubles);  ///< Each that there is, in words.
+std::vector<std::string> told(const ChainTroubles& troubles);  ///< Descriptions of all troubles of the chain.
 
-/// Each millisecond.
+/// Applies the troubles that are due; called every millisecond of virtual time.
 void act(const ChainTroubles& troubles, SimulatedThreads& host, SimulatedWire& wire, SimulatedDisk& disk,
          const World& world);
 
-/// By name, of a scenario that has them.
+/// Sets one trouble, by name, in a scenario that has them.
 template <typename Scenario>
 std::vector<Assignable<Scenario>> assignables(ChainTroubles Scenario::*troubles) {
     constexpr double day_ns = 86'400e9;

@@ -8,7 +8,7 @@
 
 namespace anello::simulate {
 
-/// A counter of a page; 0 where there is none of this name.
+/// A counter of a page; 0 if there is none of this name.
 inline std::uint64_t counted(const CounterPage& page, std::string_view block, std::string_view name) {
     for (const CounterPage::Sample& sample : page.read())
         if (sample.block == block && sample.name == name) return sample.value;

@@ -27,7 +27,7 @@ std::string what_happens(const Fault& fault) {
         case FaultKind::slow_core:
             return fmt::format("the core of node {} is {:.3g} times slower", fault.node, fault.factor);
         case FaultKind::sink_full:
-            return fmt::format("what is behind the builder of node {} takes nothing", fault.node);
+            return fmt::format("the stage after the builder of node {} takes nothing", fault.node);
         case FaultKind::source_stuck:
             return fmt::format("the readout card of node {} gives nothing", fault.node);
         case FaultKind::disk_full:

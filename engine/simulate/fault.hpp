@@ -11,11 +11,11 @@
 
 namespace anello::simulate {
 
-/// crash: the process ends, and its system closes the connections; power: nobody is told; abort: the process is told to
-/// end at once, and leaves its record; stop: it does nothing for
-/// a while; cut: nothing passes between two nodes; slow_card, slow_core: so many times slower; sink_full: the stage
-/// behind the builder takes nothing; source_stuck: the readout card writes nothing; disk_full, disk_slow: of a node
-/// that stores what it builds.
+/// crash: the process ends, and its system closes the connections; power: the machine fails without a message to
+/// anyone; abort: the process is requested to end at once, and leaves its record; stop: it does nothing for some time;
+/// cut: nothing passes between two nodes; slow_card, slow_core: slower by a factor; sink_full: the stage after the
+/// builder takes nothing; source_stuck: the readout card writes nothing; disk_full, disk_slow: concern a node that
+/// stores what it builds.
 enum class FaultKind : std::uint8_t {
     crash,
     power,
@@ -33,13 +33,13 @@ enum class FaultKind : std::uint8_t {
 struct Fault {
     static constexpr std::uint32_t never = 0xffffffff;
     FaultKind kind = FaultKind::crash;
-    Node node = 0, other = 0;   ///< other: of a cut
+    Node node = 0, other = 0;   ///< other: the second node of a cut
     Nanoseconds at_ns = 0;      ///< after the begin of the run
-    std::uint64_t at_step = 0;  ///< of the node's process, instead of at_ns, where it is not 0
-    /// crash, power at a step: within it, after so many packets; never: before it.
+    std::uint64_t at_step = 0;  ///< if not 0: at this step of the node's process, instead of at_ns
+    /// crash and power at a step: within it, after so many packets are sent; never: before it.
     std::uint32_t after_packets = never;
-    Nanoseconds lasts_ns = 0;  ///< crash, power, abort: until another process comes in its place; 0: none comes
-    double factor = 1;         ///< slow_card, slow_core, disk_slow; disk_full: bytes that there is still room for
+    Nanoseconds lasts_ns = 0;  ///< crash, power, abort: until another process replaces it; 0: none does
+    double factor = 1;         ///< of slow_card, slow_core and disk_slow; disk_full: bytes that still have room
 
     bool is_of_disk() const noexcept { return kind >= FaultKind::disk_full; }
     bool is_death() const noexcept { return kind <= FaultKind::abort; }

@@ -7,7 +7,7 @@
 
 namespace anello::simulate {
 
-/// Which fault a finding tells of, whatever the numbers in it.
+/// The text of a finding without its numbers: findings of one fault are equal in it.
 inline std::string kind_of(const std::string& finding) {
     std::string kind;
     std::ranges::copy_if(finding, std::back_inserter(kind), [](char c) { return c < '0' || c > '9'; });

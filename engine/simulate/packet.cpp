@@ -6,7 +6,7 @@
 namespace anello::simulate {
 namespace {
 
-/// Pieces of one size, which are kept until their thread ends.
+/// Memory in pieces of one size, which are kept for reuse until their thread ends.
 template <std::size_t piece_bytes>
 class Pieces {
   public:

@@ -9,8 +9,8 @@
 
 namespace anello::simulate {
 
-/// "n_meps=20": sets what a scenario has under this name. "faults=0,2" keeps these of its faults, "faults=" none.
-/// Throws ConfigError where there is no such name, or the value is none of its.
+/// "n_meps=20" sets the quantity of this name in a scenario. "faults=0,2" keeps these of its faults, "faults=" none.
+/// Throws ConfigError if there is no such name, or if the value is invalid.
 void set(FarmScenario& scenario, std::string_view assignment);
 std::vector<std::string> scenario_key_names();
 

@@ -8,10 +8,10 @@
 
 namespace anello::simulate {
 
-/// Something that happened in a run; times are virtual, since its begin.
+/// An event of a run; times are virtual, since the begin of the run.
 struct TraceLine {
-    /// fault, process, link, built: in a lane (a node; of a chain a board, or its end); message: from a lane to another
-    /// one.
+    /// fault, process, link, built: in a lane (a node; for a chain a board, or the chain's end); message: from one lane
+    /// to another.
     std::string kind;
     Nanoseconds at_ns = 0, until_ns = 0;
     std::uint16_t node = 0, other = 0;

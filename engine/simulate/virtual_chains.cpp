@@ -71,7 +71,7 @@ std::vector<std::string> reduce(const VirtualChains& chains, std::uint64_t seed,
         all.push_back(one);
         const ChainRun less = chains.run(seed, all, 0);
         if (!has_kind(less, kind) || less.digest == digest)
-            all.pop_back();  // it is needed, or was not there
+            all.pop_back();  // this part is needed, or was not there
         else
             digest = less.digest;
     }

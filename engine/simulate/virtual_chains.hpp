@@ -15,20 +15,20 @@
 namespace anello::simulate {
 
 struct ChainRun {
-    std::string scenario;                         ///< in words
-    std::vector<std::string> troubles, findings;  ///< findings: what does not hold; empty: all is explained
+    std::string scenario;                         ///< description
+    std::vector<std::string> troubles, findings;  ///< findings: what does not hold; none: all is explained
     std::vector<std::string> lanes;               ///< of the trace
     std::uint64_t n_events = 0, n_decided = 0, digest = 0;
     Nanoseconds virtual_ns = 0;
     std::vector<TraceLine> trace;
 };
 
-/// What its ledger is made of.
+/// The input of its ledger.
 struct ChainBooks {
-    bool has_ended = false;  ///< the run, for the node
+    bool has_ended = false;  ///< the run has ended, for the node
     std::vector<CounterPage::Sample> node, source;
     std::vector<source::SentLog> made;       ///< by board
-    std::vector<receive::SequenceLog> came;  ///< likewise
+    std::vector<receive::SequenceLog> came;  ///< by board
 };
 
 /// Sums over many seeds.
@@ -40,34 +40,35 @@ struct ChainTotals {
 
 using Changes = std::span<const std::string>;
 
-/// The chains of a detector in virtual time: one of each seed.
+/// The chains of a detector in virtual time: one for each seed.
 class VirtualChains {
   public:
     virtual ~VirtualChains() = default;
-    /// changes: assignments (assignments.hpp), made after all was drawn. max_messages: that the trace has, the last
-    /// ones; 0: there is no trace. Throws ConfigError.
+    /// changes: assignments (assignments.hpp), applied after all was drawn. max_messages: the trace keeps so many, the
+    /// last ones; 0: no trace. Throws ConfigError.
     virtual ChainRun run(std::uint64_t seed, Changes changes, std::size_t max_messages) const = 0;
     virtual ChainBooks books(std::uint64_t seed, Changes changes) const = 0;  ///< Throws ConfigError.
-    /// Assignments that leave something out, one after another.
+    /// Assignments that each leave something out, to be tried one after another.
     virtual std::vector<std::string> smaller() const = 0;
 };
 
 ChainTotals search(const VirtualChains& chains, std::uint64_t first, std::uint64_t n_seeds, Changes changes);
-/// What of this seed can be left out, and the first finding is still of the same kind.
+/// Returns the assignments that leave out as much of this seed's chain as possible, while the first finding stays of
+/// the same kind.
 std::vector<std::string> reduce(const VirtualChains& chains, std::uint64_t seed, Changes changes);
-/// Takes away all kinds of trouble but these. Throws ConfigError.
+/// Removes all kinds of trouble but these. Throws ConfigError.
 std::vector<std::string> only(const std::vector<std::string>& kinds);
 
-/// What happened in a chain, of which each event ends in one lane.
+/// The events of a chain; each detector event ends in one lane.
 class ChainTrace {
   public:
-    /// With the troubles that have a time. end: the lane behind those of the boards.
+    /// Includes the troubles that have a time. end: the lane after those of the boards.
     ChainTrace(const ChainTroubles& troubles, std::uint16_t end, std::size_t max_messages);
-    /// A fragment, from when it came until its event ended. Times of the world.
+    /// Adds a fragment, from its arrival until its event ended, in times of the world.
     void add_message(Nanoseconds from_ns, Nanoseconds to_ns, std::uint16_t board, const std::string& event);
-    /// absent: boards.
+    /// absent: the missing boards.
     void add_built(Nanoseconds at_ns, std::string event, std::span<const std::uint16_t> absent);
-    std::vector<TraceLine> lines();  ///< In the order of time.
+    std::vector<TraceLine> lines();  ///< Sorted by time.
 
   private:
     const std::uint16_t end_;
@@ -75,8 +76,8 @@ class ChainTrace {
     std::vector<TraceLine> lines_, messages_;
 };
 
-/// Of a Chain with a Scenario (which has `troubles`), drawn(seed), assignables(), smaller(), events(), n_decided(),
-/// lanes(), trace(max_messages), books(), describe(scenario) and judge(chain, scenario).
+/// Chains of type Chain with a Scenario (which has `troubles`). Chain provides drawn(seed), assignables(), smaller(),
+/// events(), n_decided(), lanes(), trace(max_messages), books(), describe(scenario) and judge(chain, scenario).
 template <typename Chain>
 class ChainsOf final : public VirtualChains {
   public:

@@ -12,20 +12,20 @@
 
 namespace anello::simulate {
 
-/// Something of a scenario that can be set by name.
+/// A quantity of a scenario that can be set by name.
 template <typename Scenario>
 struct Assignable {
     std::string_view name;
     std::function<void(Scenario&, std::string_view name, std::string_view text)> set;
 };
 
-/// Throws ConfigError, of the name.
+/// Throws ConfigError for this name.
 [[noreturn]] void refuse_assignment(std::string_view name, const std::string& rule, std::string_view given);
-std::vector<std::string> parts_of(std::string_view text);  ///< Separated by commas.
+std::vector<std::string> parts_of(std::string_view text);  ///< The parts of a text that are separated by commas.
 double read_number(std::string_view name, std::string_view text, double least, double greatest);
 [[noreturn]] void refuse_name(std::string_view assignment, const std::vector<std::string_view>& known);
 
-/// A number that lies at the end of this path of members.
+/// A number at the end of this path of members.
 template <typename Scenario, typename... Members>
 Assignable<Scenario> number(std::string_view name, double least, double greatest, Members... path) {
     return {name, [=](Scenario& scenario, std::string_view key, std::string_view text) {

@@ -19,7 +19,7 @@ FarmHost::FarmHost(const FarmScenario& scenario, Node node, Network& network, Co
 
 void FarmHost::start(bool comes_again) {
     if (is_running()) return;
-    disk_.have_room_for(SimulatedDisk::enough_bytes);  // who starts it again has made some
+    disk_.have_room_for(SimulatedDisk::enough_bytes);  // the operator who restarts it is assumed to have made room
     stopped_until_ns_ = 0;
     n_steps_ = 0;
     commands_.clear();
@@ -27,7 +27,7 @@ void FarmHost::start(bool comes_again) {
     paid_own_mfps_ = 0;
     processes_.push_back(std::make_unique<FarmProcess>(scenario_, node_, static_cast<unsigned>(processes_.size()),
                                                        comes_again, network_, disk_, [this] { wake(); }));
-    alarms_ = {};  // of the one before
+    alarms_ = {};  // without the alarms of the earlier process
     is_dying_ = false;
     is_asleep_ = false;
 }
@@ -47,7 +47,7 @@ void FarmHost::crash() noexcept {
     if (is_running()) die(false);
 }
 
-/// Also in the step in which it comes to its end: its last words may not have left.
+/// The process may also die in the step in which it ends: its last messages may then not have left.
 void FarmHost::die(bool loses_power) noexcept {
     if (process().has_exited()) return;
     if (loses_power) {
@@ -88,8 +88,8 @@ void FarmHost::at_step(std::uint64_t step, std::function<void()> then) {
     awaited_.push_back({step, std::move(then)});
 }
 
-/// Of events that come soon, and of those that come late, one is under way at most; one that comes too early asks
-/// again.
+/// At most one event that is due soon and one that is due late are pending; an event that arrives too early sets
+/// another.
 void FarmHost::appoint(Nanoseconds when_ns) noexcept {
     constexpr Nanoseconds soon_ns = 100'000;
     appointed_ns_ = when_ns;
@@ -99,7 +99,7 @@ void FarmHost::appoint(Nanoseconds when_ns) noexcept {
     world_.at(when_ns, *this, last_alarm_ << 1 | which);
 }
 
-/// Something came, and the system takes a while to let a sleeping process run.
+/// A packet arrived; the system needs some time until a sleeping process runs.
 void FarmHost::wake() noexcept {
     if (!is_asleep_) return;
     const Nanoseconds awake_ns = world_.monotonic_ns() + scenario_.wake_ns;
@@ -144,7 +144,7 @@ void FarmHost::step() noexcept {
     appoint(due_ns);
 }
 
-/// One that failed leaves the others; the rest keep their connections until all have told of their end.
+/// A process that failed leaves the others; the rest keep their connections until all have reported their end.
 void FarmHost::end() noexcept {
     process().station().settle();
     process().close_file();

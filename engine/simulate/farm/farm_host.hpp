@@ -12,17 +12,17 @@
 
 namespace anello::simulate {
 
-/// A machine with one core for the farm's process, and one for the thread that writes its file, which runs when
-/// something came, when it has to do something, or when it has not yet done all; and takes time for it.
+/// A machine with one core for the farm's process and one for the thread that writes its file. The process runs when a
+/// packet arrived, when it has timed work, or when it has work left; each step takes time.
 class FarmHost final : private Actor, private Runnable {
   public:
-    /// `cores`: null where this host has one of its own.
+    /// `cores`: null if this host has a core of its own.
     FarmHost(const FarmScenario& scenario, Node node, Network& network, Cores* cores);
 
-    void start(bool comes_again);  ///< A process, where there is none.
-    void begin() noexcept;         ///< Its work: it knows the others.
+    void start(bool comes_again);  ///< Starts a process; there must be none.
+    void begin() noexcept;         ///< Begins its work: it knows the other processes now.
     void crash() noexcept;
-    /// In the next step, after so many packets.
+    /// The process dies in its next step, after it has sent so many packets.
     void die_within_step(std::uint32_t n_packets, bool loses_power);
     void abort() noexcept;
     void lose_power() noexcept;
@@ -30,21 +30,21 @@ class FarmHost final : private Actor, private Runnable {
     void be_slower(double factor) noexcept { slowness_ = factor; }
     void source_stuck_until(Nanoseconds until_ns) noexcept { stuck_until_ns_ = until_ns; }
     void sink_full_until(Nanoseconds until_ns) noexcept;
-    /// By the process, when it runs next.
+    /// The process executes this command when it runs next.
     void command(std::function<void(FarmProcess&)> command);
-    /// Called when the process has done so many steps; once.
+    /// Calls `then` once, when the process has done so many steps.
     void at_step(std::uint64_t step, std::function<void()> then);
 
-    /// The process is there, and has not ended.
+    /// A process exists, and has not ended.
     bool is_running() const noexcept {
         return !processes_.empty() && !processes_.back()->has_exited() && !processes_.back()->is_over();
     }
-    /// That its process has run so far.
+    /// Time for which its process has run so far.
     Nanoseconds busy_ns() const noexcept { return busy_ns_; }
     FarmProcess& process() noexcept { return *processes_.back(); }
     SimulatedDisk& disk() noexcept { return disk_; }
     const SimulatedDisk& disk() const noexcept { return disk_; }
-    /// All that were there, the last one last.
+    /// All processes of this host so far, the latest at the end.
     const std::vector<std::unique_ptr<FarmProcess>>& processes() const noexcept { return processes_; }
 
   private:
@@ -76,10 +76,10 @@ class FarmHost final : private Actor, private Runnable {
         Nanoseconds at_ns = FarmProcess::never_ns;
         std::uint64_t number = 0;
     };
-    std::array<Alarm, 2> alarms_;  ///< under way: one soon, one late
+    std::array<Alarm, 2> alarms_;  ///< pending events: one that is due soon, and one late
     std::uint64_t last_alarm_ = 0;
     Nanoseconds appointed_ns_ = 0, stopped_until_ns_ = 0, stuck_until_ns_ = 0;
-    Moved paid_;  ///< for these its time is spent
+    Moved paid_;  ///< traffic for which the process has spent its time already
     std::uint64_t paid_own_mfps_ = 0;
     Nanoseconds busy_ns_ = 0;
     double slowness_ = 1;

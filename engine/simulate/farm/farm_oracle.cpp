@@ -42,7 +42,7 @@ class Oracle {
     }
 
   private:
-    /// At the end: the standby, if it took over.
+    /// The manager at the end of the run: the standby, if it took over.
     static const FarmProcess& in_charge(const SimulatedFarm& farm, const exchange::Farm& roles) {
         if (roles.standby != exchange::no_node)
             for (const auto& process : farm.hosts()[roles.standby]->processes())
@@ -86,7 +86,7 @@ class Oracle {
     bool is_touched(Node node) const {
         return any_fault([=](const Fault& fault) { return fault.touches(node); });
     }
-    /// Something was going on then that may delay anybody, or had just ended.
+    /// A fault that may delay any node was active then, or had ended less than recovery_ns() before.
     bool is_disturbed(Nanoseconds at_ns) const noexcept {
         for (const FaultTimes& times : farm_.fault_times())
             if (times.happened && times.begin_ns <= at_ns && at_ns <= times.end_ns + scenario_.recovery_ns())
@@ -96,27 +96,27 @@ class Oracle {
     bool may_have_died(Node node) const {
         return any_fault([=](const Fault& fault) { return fault.is_death() && fault.touches(node); });
     }
-    /// For so long that others take it for dead, rightly: one that is silent for less than the peer timeout is not, or
-    /// than half of it while a standby takes over.
+    /// Whether the node may be silent long enough for others to rightly take it for dead: for the peer timeout, or for
+    /// half of it while a standby takes over.
     bool may_be_silent(Node node) const noexcept {
         const Nanoseconds beside_ns = 3 * scenario_.preempted_ns + 10 * scenario_.network.latency_ns + 20'000'000;
-        Nanoseconds silent_ns = beside_ns;  // one after another, they may add up
+        Nanoseconds silent_ns = beside_ns;  // several pauses may add up
         for (std::size_t i = 0; i < scenario_.faults.size(); ++i) {
             const Fault& fault = scenario_.faults[i];
             if (!happened(i) || !(fault.touches(node) || fault.touches(roles_.manager))) continue;
             if (fault.kind == FaultKind::stop || fault.kind == FaultKind::cut) silent_ns += fault.lasts_ns;
             const bool is_slow = fault.kind == FaultKind::slow_core || fault.kind == FaultKind::slow_card;
-            if (is_slow) silent_ns += 2 * fault.lasts_ns;  // and what piled up
+            if (is_slow) silent_ns += 2 * fault.lasts_ns;  // includes the time to work off what piled up
         }
         return silent_ns > (has_taken_over() ? scenario_.peer_timeout_ns / 2 : scenario_.peer_timeout_ns);
     }
     bool may_be_taken_for_dead(Node node) const noexcept { return may_have_died(node) || may_be_silent(node); }
-    /// All may be left without one.
+    /// All nodes may be left without a manager.
     bool manager_may_fail() const noexcept {
         if (is_rescued()) return false;
         return may_be_taken_for_dead(has_taken_over() ? roles_.standby : roles_.manager);
     }
-    /// The manager's process died in the run, nothing else happened, and there was a standby: which takes over.
+    /// The manager's process died in the run, nothing else failed, and there was a standby, which takes over.
     bool is_rescued() const noexcept {
         if (roles_.standby == exchange::no_node) return false;
         const auto& processes = farm_.hosts()[roles_.manager]->processes();
@@ -127,13 +127,13 @@ class Oracle {
         if (!is_dead(roles_.manager, first) || !has_begun || !standby->is_live(roles_.standby)) return false;
         return !any_fault([this](const Fault& fault) { return !fault.is_death() || fault.node != roles_.manager; });
     }
-    /// Was there all the time: started with the others, and never died.
+    /// The node was live all the time: started with the others, and never died.
     bool lived_through(Node node) const noexcept {
         const auto& processes = farm_.hosts()[node]->processes();
         return processes.size() == 1 && !is_dead(node, *processes.front());
     }
-    /// An emulated card counts its time from when its process begins, or comes again, which then is not that of the
-    /// others; a packet waits for no more than a timeout. Real cards have their numbers from one trigger.
+    /// An emulated card counts time from the start or restart of its process, which then differs from that of the
+    /// others; a packet waits no longer than a timeout. Real cards have their numbers from one trigger.
     bool are_in_step() const noexcept {
         if (scenario_.rate_hz == 0) return true;
         const bool all_from_the_begin = std::ranges::all_of(
@@ -144,7 +144,7 @@ class Oracle {
                    return times.happened && times.begin_ns < first_ns;
                });
     }
-    /// It ended by a fault, not by itself.
+    /// The process ended by a fault, not by itself.
     bool is_dead(Node node, const FarmProcess& process) const noexcept {
         return &process != farm_.hosts()[node]->processes().back().get() || !process.is_over();
     }
@@ -194,22 +194,23 @@ class Oracle {
         const auto is_well = [this](Node node) { return !is_touched(node); };
         std::size_t n_well = 0;
         for (Node node = 0; node < scenario_.n_nodes; ++node) n_well += is_well(node) ? 1 : 0;
-        // Without its standby a manager goes on with half of the nodes or more: others might follow that.
+        // Without its standby a manager needs half of the nodes or more: the others might follow the standby.
         const bool are_enough = roles_.standby == exchange::no_node || 2 * n_well >= scenario_.n_nodes;
         if (!is_whole && are_enough && std::ranges::any_of(roles_.builders, is_well) &&
             std::ranges::any_of(roles_.readouts, is_well))
             find("the manager ended before its time, with builders and readout units: {}", manager.failure());
     }
 
-    /// With pull a readout unit without free buffers drops what this builder's former life may have been meant to ask
-    /// for. Its successor, which is assigned some of that, gives it up when nothing has come of it for ten timeouts.
+    /// With pull a readout unit without free buffers drops MFPs that this builder's former process may have been about
+    /// to request. The new process is assigned some of them, and gives them up when no part has arrived for ten
+    /// timeouts.
     bool may_lack_what_was_dropped(const One& one) const noexcept {
         const bool has_come_again = one.process != farm_.hosts()[one.node]->processes().front().get();
         const Nanoseconds until_ns = one.process->made_ns() + 11 * scenario_.timeout_ns + scenario_.recovery_ns();
         return scenario_.protocol == exchange::Protocol::pull && has_come_again && one.built->at_ns <= until_ns;
     }
 
-    /// A part that is not there must have been lost with something that failed, then.
+    /// A missing part must have been lost by a fault at that time.
     void check_missing() {
         if (!scenario_.is_lossless() || !are_in_step()) return;
         for (const One& one : all_)
@@ -222,7 +223,7 @@ class Oracle {
             }
     }
 
-    /// Nobody whose process came to the end of the run is gone for another, unless it was silent.
+    /// No process that reached the end of the run may count as dead for another one, unless it was silent.
     void check_deaths() {
         if (manager_may_fail()) return;
         for (Node node = 0; node < scenario_.n_nodes; ++node)
@@ -232,11 +233,12 @@ class Oracle {
     bool has_finished(Node node) const noexcept {
         return farm_.hosts()[node]->processes().back()->station().finished();
     }
-    /// One that has ended says no more: who still waits for it, as for an answer that was lost, may take it for dead.
+    /// A process that has ended sends nothing: another one that still waits for a lost answer of it may take it for
+    /// dead.
     void check_death(Node node, Node other) {
         const FarmProcess& process = *farm_.hosts()[node]->processes().back();
         const FarmProcess& seen = *farm_.hosts()[other]->processes().back();
-        const Nanoseconds silent_ns = process.silent_ns(other);  // of this process, and not of one before it
+        const Nanoseconds silent_ns = process.silent_ns(other);  // of this process, not of an earlier one
         const bool is_silent_too_soon =
             silent_ns > seen.made_ns() + 2 * scenario_.told_ns && silent_ns < seen.over_ns();
         const bool is_false = process.station().seen(other) == NodeState::declared_gone || is_silent_too_soon;
@@ -244,7 +246,7 @@ class Oracle {
             find("node {} took node {} for dead, which came to the end", node, other);
     }
 
-    /// Of each process that left its record: what its counters say, and what came out.
+    /// Compares each process that left its record: its counters, and what it built.
     void check_books() {
         for (Node node = 0; node < scenario_.n_nodes; ++node) {
             const FarmProcess& process = *farm_.hosts()[node]->processes().back();
@@ -308,14 +310,14 @@ class Oracle {
         const auto& builder = *receiver.station().builder();
         const std::uint16_t unit = roles_.readout_of[from], builder_unit = roles_.builder_of[to];
         const auto& arrivals = builder.arrivals(unit);
-        if (!readout.is_live(builder_unit) || !builder.is_up(unit)) return;  // written off by one of them
+        if (!readout.is_live(builder_unit) || !builder.is_up(unit)) return;  // one of them has written the other off
         const std::uint32_t n_sent = readout.n_numbered(builder_unit);
         if (arrivals.newest() > n_sent)
             find("node {} sent {} MFPs to node {}, where number {} came", from, n_sent, to, arrivals.newest());
         if (arrivals.n_come() + arrivals.n_given_up() != arrivals.newest())
             find("of {} MFPs from node {} up to the last that came to node {}, {} came and {} did not",
                  arrivals.newest(), from, to, arrivals.n_come(), arrivals.n_given_up());
-        // What is sent to a packet that was given up may be on its way when the builder ends.
+        // MFPs of a packet that was given up may still be on their way when the builder ends.
         const std::uint64_t n_missing = static_cast<std::uint64_t>(std::ranges::count_if(
             receiver.sink()->built(), [=](const Built& one) { return std::ranges::count(one.missing, unit) > 0; }));
         const std::uint64_t n_explained = arrivals.newest() + readout.n_in_flight(builder_unit) + n_missing;
@@ -324,7 +326,7 @@ class Oracle {
                  to, arrivals.newest(), readout.n_in_flight(builder_unit), n_missing);
     }
 
-    /// What the manager says of all, with the last words of builders that it had taken for dead.
+    /// Checks the manager's account of all builders, with the last reports of builders that it had taken for dead.
     void check_manager() {
         if (is_dead(has_taken_over() ? roles_.standby : roles_.manager, manager_)) return;
         const EventManager& manager = *manager_.station().manager();
@@ -357,7 +359,8 @@ class Oracle {
             find("nothing happened, and {} of {} MEPs are complete", counters[meps_complete], scenario_.n_meps);
     }
 
-    /// What builders handed on is in their files, in that order, as it was, but for what a full disk refused.
+    /// The packets that builders handed on must be in their files, in that order and unchanged, except for those that a
+    /// full disk refused.
     void check_files() {
         if (!scenario_.stores || !scenario_.carries_fragments) return;
         for (Node node = 0; node < scenario_.n_nodes; ++node) {
@@ -388,7 +391,7 @@ class Oracle {
                 find("{} of node {} has another MEP {} than was built", name, node, one.mep);
             ++n_seen;
         }
-        if (happened_here(FaultKind::power)) return;  // of what was not on the medium nothing is promised
+        if (happened_here(FaultKind::power)) return;  // data that were not on the medium may be lost
         if (n_passed_over > 0 && !happened_here(FaultKind::disk_full))
             find("{} MEPs that node {} built are not in {}, and its disk was not full", n_passed_over, node, name);
         if (!process.has_record()) return;

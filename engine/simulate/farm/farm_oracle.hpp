@@ -8,8 +8,8 @@
 
 namespace anello::simulate {
 
-/// What is wrong with a run that has ended, one line each, by what was to be made, which faults happened, and what
-/// came out; the farm's own counters are only what is compared with that. Empty: all is explained.
+/// Judges a run that has ended by its input, its faults and its output; the farm's own counters are only compared with
+/// these. Returns its findings, one line each; none: all is explained.
 std::vector<std::string> judge(const SimulatedFarm& farm);
 
 }  // namespace anello::simulate

@@ -12,7 +12,7 @@ namespace {
 
 constexpr int events_per_look = 20;  ///< for each node
 
-/// All that rises, at one time.
+/// All rising counters, at one time.
 struct Sums {
     Nanoseconds at_ns = 0;
     std::uint64_t n_built = 0, n_mfps = 0;
@@ -20,7 +20,7 @@ struct Sums {
     std::vector<Nanoseconds> busy_ns;
 };
 
-/// Of all builders.
+/// Sum over all builders.
 std::uint64_t sum_of(const SimulatedFarm& farm, exchange::BuilderCounter counter) {
     std::uint64_t sum = 0;
     for (const auto& host : farm.hosts()) {

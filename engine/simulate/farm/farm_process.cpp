@@ -164,7 +164,7 @@ void FarmProcess::note_times() noexcept {
     }
 }
 
-/// Numbers of MFPs that stayed here: what the readout unit sent without the transport.
+/// Number of MFPs that the readout unit sent to its own node, without the transport.
 std::uint64_t FarmProcess::n_own_mfps() noexcept {
     const exchange::ReadoutUnit* const readout = station_->readout();
     if (readout == nullptr || fabric_ == nullptr) return n_own_mfps_;

@@ -20,7 +20,7 @@ bool one_in(Random& random, std::uint32_t n) {
     return random.below(n) == 0;
 }
 
-/// Between, every order of magnitude as often as any other.
+/// Draws a time between the two, with all orders of magnitude equally likely.
 Nanoseconds draw_time(Random& random, double from_ns, double to_ns) {
     double time_ns = from_ns;
     for (double left = random.uniform(0, 1) * source::natural_log(to_ns / from_ns); left > 0; left -= 0.01)
@@ -32,7 +32,7 @@ bool has_standby(const std::vector<std::string>& roles) {
     return std::ranges::any_of(roles, [](const std::string& role) { return role.find("sb") != std::string::npos; });
 }
 
-/// Mostly all do everything; else some only read out, and some only build.
+/// In most farms every node has all roles; in the others some nodes only read out, and some only build.
 std::vector<std::string> draw_roles(Random& random, std::uint16_t n_nodes) {
     if (n_nodes < 2 || !one_in(random, 3)) return {"all"};
     std::vector<std::string> roles;
@@ -45,7 +45,7 @@ std::vector<std::string> draw_roles(Random& random, std::uint16_t n_nodes) {
     return roles;
 }
 
-/// Of half of the farms that may have one.
+/// Gives a standby to half of the farms that may have one.
 void draw_standby(std::vector<std::string>& roles, std::uint16_t n_nodes, std::uint64_t seed) {
     Random random(seed, 0x7374616e646279);
     constexpr std::uint16_t least_nodes = 3;
@@ -58,7 +58,7 @@ void draw_standby(std::vector<std::string>& roles, std::uint16_t n_nodes, std::u
     standby = one_in(random, 8) && n_nodes > least_nodes && &standby != &roles[1] ? "sb" : "sb+" + standby;
 }
 
-/// Real packets hold thousands of events, which mostly are alike for the exchange: one farm in 16 has as many, of few
+/// Real packets hold thousands of events, which are mostly equal for the exchange: one farm in 16 has so many, of few
 /// bytes each.
 void draw_large_packets(FarmScenario& scenario) {
     Random random(scenario.seed, 0x7061636b);
@@ -76,8 +76,8 @@ void draw_files(FarmScenario& scenario) {
     if (one_in(random, 2)) scenario.max_file_bytes = static_cast<std::uint64_t>(draw_time(random, 1e3, 1e6));
 }
 
-/// Events come often enough: what is assigned ahead is there before a builder that has got nothing for ten timeouts
-/// gives it up.
+/// Draws an event rate high enough that packets assigned in advance have data before a builder gives them up, which it
+/// does when nothing has arrived for ten timeouts.
 double draw_rate(Random& random, const FarmScenario& scenario) {
     const auto n_meps = static_cast<double>(scenario.n_meps);
     const double n_ahead = std::min(n_meps, static_cast<double>(scenario.n_credits) * scenario.n_nodes);
@@ -86,10 +86,10 @@ double draw_rate(Random& random, const FarmScenario& scenario) {
     return n_meps * scenario.packing * 1e9 / std::min(duration_ns, longest_ns);
 }
 
-/// Parts come before a packet's time is over, however far ahead it was assigned and however slow all are.
+/// Time-out with which all parts arrive in time, however far in advance a packet was assigned and however slow all are.
 Nanoseconds patience_ns(const FarmScenario& scenario) {
     const NetworkConfig& network = scenario.network;
-    constexpr double beside_bytes = 14;  // a fragment's place in the tables, and what pads it
+    constexpr double beside_bytes = 14;  // a fragment's entries in the tables, and its padding
     const double part_bits = 16.0 * (scenario.fragment_bytes + beside_bytes) * scenario.packing;
     const double by_message_ns = static_cast<double>(2 * (network.latency_ns + network.jitter_ns) + scenario.wake_ns +
                                                      20 * (scenario.step_ns + scenario.thing_ns)) +
@@ -100,7 +100,7 @@ Nanoseconds patience_ns(const FarmScenario& scenario) {
     return static_cast<Nanoseconds>(4 * n_ahead * by_message_ns);
 }
 
-/// Buffers of a few cells, beside what is under way while a sender hears that there is room.
+/// Draws buffers of a few cells, in addition to the data on their way until a sender learns that there is room.
 void draw_switches(NetworkConfig& network, std::uint64_t seed) {
     Random random(seed, 0x737769746368);
     if (!one_in(random, 3)) return;
@@ -112,7 +112,7 @@ void draw_switches(NetworkConfig& network, std::uint64_t seed) {
         static_cast<std::size_t>(flying_bytes) + 5'000 * (1 + random.below(one_in(random, 2) ? 2 : 20));
 }
 
-constexpr Nanoseconds least_where_lost_ns = 250'000'000;  // some signs of life in a row may be lost
+constexpr Nanoseconds least_where_lost_ns = 250'000'000;  // several heartbeats in a row may be lost
 
 NetworkConfig draw_network(Random& random, const FarmScenario& scenario, const Draw& limits) {
     NetworkConfig network;
@@ -150,13 +150,14 @@ Fault draw_fault(Random& random, const FarmScenario& scenario, const Draw& limit
     const auto timeout = static_cast<double>(scenario.peer_timeout_ns);
     fault.lasts_ns = draw_time(random, 1e5, 4 * timeout);
     if (fault.is_death() && one_in(random, 2)) fault.lasts_ns = 0;
-    if (fault.is_death() && fault.node == 0 && !has_standby(scenario.roles)) fault.lasts_ns = 0;  // it is the manager
+    // the manager does not return
+    if (fault.is_death() && fault.node == 0 && !has_standby(scenario.roles)) fault.lasts_ns = 0;
     fault.factor = random.uniform(1, fault.kind == FaultKind::slow_card ? 20 : 200);
     if (fault.kind == FaultKind::disk_full) fault.factor = static_cast<double>(draw_time(random, 1, 1e6));
     return fault;
 }
 
-/// By chance of its own, so that a changed farm has the same.
+/// Uses random numbers of its own, so that a changed farm has the same faults.
 void draw_faults(FarmScenario& scenario, const Draw& limits) {
     Random random(scenario.seed, 0x6661756c74);
     if (limits.kinds.empty() || one_in(random, 6)) return;
@@ -194,7 +195,8 @@ FarmScenario draw(std::uint64_t seed, const Draw& limits) {
     draw_files(scenario);
     constexpr std::array some_ahead{0U, 0U, 1U, 2U, 4U, 9U};
     scenario.steps_ahead = some_ahead[Random(seed, 0x73746570).below(some_ahead.size())];
-    for (const std::string& assignment : limits.set) set(scenario, assignment);  // what follows is to fit
+    // before the rest, which must fit to them
+    for (const std::string& assignment : limits.set) set(scenario, assignment);
     if (!one_in(random, 3)) scenario.rate_hz = draw_rate(random, scenario);
     scenario.waits_for_data = scenario.rate_hz > 0 || one_in(random, 2);
     scenario.network = draw_network(random, scenario, limits);

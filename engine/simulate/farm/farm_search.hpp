@@ -13,15 +13,15 @@ namespace anello::simulate {
 struct FarmRun {
     FarmScenario scenario;
     std::vector<FaultTimes> fault_times;
-    std::vector<std::string> findings;            ///< of the oracle; empty: all is explained
+    std::vector<std::string> findings;            ///< findings of the oracle; none: all is explained
     std::uint64_t n_built = 0, n_incomplete = 0;  ///< multi-event packets
-    std::uint64_t n_fragments = 0;                ///< in them
-    std::uint64_t n_events = 0;                   ///< of the world
-    std::uint64_t digest = 0;                     ///< of all that happened
+    std::uint64_t n_fragments = 0;                ///< in the packets
+    std::uint64_t n_events = 0;                   ///< events of the world
+    std::uint64_t digest = 0;                     ///< of all events of the run
     Nanoseconds virtual_ns = 0;
 };
 
-/// Throws ConfigError where the scenario is none.
+/// Throws ConfigError if the scenario is invalid.
 FarmRun run(const FarmScenario& scenario);
 
 struct Totals {
@@ -30,11 +30,11 @@ struct Totals {
     Nanoseconds virtual_ns = 0;
     std::vector<std::uint64_t> failed;  ///< seeds
 };
-/// One run for each of `n_seeds` seeds from `first` on.
+/// One run for each of `n_seeds` seeds, starting with `first`.
 Totals search(std::uint64_t first, std::uint64_t n_seeds, const Draw& limits);
 
-/// The same fault with less around it: assignments (scenario_keys.hpp) that, made one after another, leave a scenario
-/// that still fails in the same words. Empty where the scenario does not fail.
+/// Finds a smaller scenario with the same failure. Returns assignments (scenario_keys.hpp) that, applied one after
+/// another, give a scenario that still fails with the same finding. Empty if the scenario does not fail.
 std::vector<std::string> reduce(const FarmScenario& scenario);
 
 }  // namespace anello::simulate

@@ -8,8 +8,8 @@
 
 namespace anello::simulate {
 
-/// Runs the farm to its end, and tells what happened, in the order of time; messages up to `max_messages`, the last
-/// ones.
+/// Runs the farm to its end, and returns its events in the order of time, with at most the last `max_messages`
+/// messages.
 std::vector<TraceLine> run_traced(SimulatedFarm& farm, std::size_t max_messages);
 
 }  // namespace anello::simulate

@@ -15,27 +15,27 @@ namespace anello::simulate {
 /// A multi-event packet that a builder handed on.
 struct Built {
     std::uint64_t mep = 0;
-    Nanoseconds at_ns = 0;               ///< virtual
-    std::uint32_t n_missing = 0;         ///< as the builder says
-    std::vector<std::uint16_t> missing;  ///< readout units of which nothing is in it
-    std::string wrong;                   ///< what is in it that is not its own; empty: nothing
-    std::uint32_t checksum = 0;          ///< of its MFPs, one behind the other
+    Nanoseconds at_ns = 0;               ///< virtual time
+    std::uint32_t n_missing = 0;         ///< according to the builder
+    std::vector<std::uint16_t> missing;  ///< readout units without an MFP in it
+    std::string wrong;                   ///< first content that does not belong to it; empty: none
+    std::uint32_t checksum = 0;          ///< of its MFPs, one after the other
 };
 
 struct RecordingSinkConfig {
     std::uint32_t packing = 1, run_id = 0;
     bool is_fresh = true;    ///< fragments hold the pattern of their event
-    bool is_carried = true;  ///< fragments are there; else only what is before them
-    bool is_judged = true;   ///< all of it is looked at
+    bool is_carried = true;  ///< MFPs have fragments; false: only header and tables
+    bool is_judged = true;   ///< all content is checked
     Nanoseconds holds_ns = 0;
     std::uint64_t seed = 1;
 };
 
-/// The stage behind a builder. Looks at every byte of what it gets by itself, hands it on to what is behind, keeps it
-/// for a while, and looks whether it changes meanwhile.
+/// The stage after a builder. It checks every byte of a packet by itself, hands the packet on to the next sink, keeps
+/// it for some time, and checks whether it changes in the meantime.
 class RecordingSink final : public exchange::MepSink {
   public:
-    /// behind: null: nothing.
+    /// behind: the next sink; null: none.
     RecordingSink(const RecordingSinkConfig& config, const World& world, std::unique_ptr<exchange::MepSink> behind)
         : config_(config), world_(world), random_(config.seed, 0x73696e6b), behind_(std::move(behind)) {}
 
@@ -53,7 +53,7 @@ class RecordingSink final : public exchange::MepSink {
         std::uint32_t slot = 0, checksum = 0;
         std::size_t index = 0;  ///< in built_
         Nanoseconds until_ns = 0;
-        bool is_behind = false;  ///< what is behind has it
+        bool is_behind = false;  ///< the next sink has it
         std::vector<std::span<const std::byte>> mfps;
     };
 

@@ -78,7 +78,7 @@ void SimulatedFarm::on_event(std::uint64_t what) noexcept {
     }
 }
 
-/// Nobody begins before all have come to the rendezvous; who comes later, or again, waits for nobody.
+/// No node begins before all are at the rendezvous; a node that starts later, or again, waits for none.
 void SimulatedFarm::start(Node node) {
     hosts_[node]->start(all_have_come_);
     has_begun_[node] = false;
@@ -91,7 +91,7 @@ void SimulatedFarm::start(Node node) {
     for (Node whom = 0; whom < scenario_.n_nodes; ++whom) introduce_soon(whom);
 }
 
-/// The process is told of all who were before it, and they of it.
+/// Makes the process known to all earlier ones, and these to the process.
 void SimulatedFarm::introduce(Node node) {
     if (!hosts_[node]->is_running() || has_begun_[node]) return;
     has_begun_[node] = true;

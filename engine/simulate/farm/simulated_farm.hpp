@@ -10,21 +10,21 @@
 
 namespace anello::simulate {
 
-/// What became of a fault: when it happened, and until when it lasted; never: the run was over before.
+/// Whether a fault happened, when, and until when it lasted; it does not happen if the run was over before.
 struct FaultTimes {
     Nanoseconds begin_ns = 0, end_ns = 0;
     bool happened = false;
 };
 
-/// A farm in virtual time, with its control plane: who starts processes, and tells them of each other.
+/// A farm in virtual time, with its control plane, which starts processes and sends them each other's addresses.
 class SimulatedFarm final : private Actor {
   public:
     /// Throws ConfigError.
     explicit SimulatedFarm(const FarmScenario& scenario);
 
-    /// Until all processes have ended, or the scenario's limit. `then` is called after everything that happens.
+    /// Runs until all processes have ended, or to the scenario's limit. It calls `then` after every event.
     void run(const std::function<void()>& then = {});
-    /// Called with each packet that arrives.
+    /// Calls this function with each packet that arrives.
     void on_delivery(std::function<void(const Packet&)> told) { network_.on_delivery(std::move(told)); }
     bool is_over() const noexcept;
 
@@ -33,7 +33,7 @@ class SimulatedFarm final : private Actor {
     World& world() noexcept { return world_; }
     const World& world() const noexcept { return world_; }
     const std::vector<std::unique_ptr<FarmHost>>& hosts() const noexcept { return hosts_; }
-    /// As many as the scenario has.
+    /// One entry for each fault of the scenario.
     const std::vector<FaultTimes>& fault_times() const noexcept { return fault_times_; }
 
   private:
@@ -52,10 +52,10 @@ class SimulatedFarm final : private Actor {
     World world_;
     Network network_;
     source::Random random_;
-    std::optional<Cores> cores_;  ///< that hosts share
+    std::optional<Cores> cores_;  ///< shared by hosts
     std::vector<std::unique_ptr<FarmHost>> hosts_;
     std::vector<FaultTimes> fault_times_;
-    std::vector<bool> has_begun_;  ///< by node: its process was told of the others
+    std::vector<bool> has_begun_;  ///< by node: its process knows the others
     std::size_t n_to_start_ = 0;
     bool all_have_come_ = false;  ///< at the rendezvous
 };

@@ -84,7 +84,7 @@ void Network::send(PacketPointer packet) {
     put_down(head_ns, Phase::head, std::move(packet));
 }
 
-/// A while later, where there is jitter; those of one pair keep their order.
+/// Delivers the packet after a random delay if there is jitter; packets of one pair of nodes keep their order.
 void Network::enter(PacketPointer packet) {
     if (config_.jitter_ns == 0) return switches_->send(std::move(packet));
     Nanoseconds& last_ns = path(packet->from, packet->to).last_head_ns;
@@ -107,7 +107,7 @@ void Network::on_last_byte(const PacketPointer& packet) noexcept {
         if (!packet->is_begun) return;
         packet->fate = Packet::Fate::cut;
     }
-    if (!packet->is_begun) on_first_bytes(packet);  // those came while it was cut
+    if (!packet->is_begun) on_first_bytes(packet);  // the first bytes arrived while the link was cut
     deliver(packet);
 }
 
@@ -158,13 +158,13 @@ void Network::arrive(PacketPointer packet) {
     if (card.is_off) return;
     Port* const port = ports_[packet->to];
     if (port != nullptr && !packet->payload.empty() && packet->fate != Packet::Fate::lost) port->on_head(packet);
-    // PERF NOTE: one event less for answers, where no other packet's end is to come before.
+    // PERF NOTE: one event less for answers, if no other packet ends earlier on this card.
     if (packet->length_bytes == 0 && card.takes_until_ns < world_.monotonic_ns()) return deliver(packet);
     card.takes_until_ns = std::max(world_.monotonic_ns(), card.takes_until_ns) + wire_ns(packet->to, *packet);
     put_down(card.takes_until_ns, Phase::tail, std::move(packet));
 }
 
-/// The system of a node without the process says so to whoever speaks to it.
+/// If the node has no process, its system reports that to the sender.
 void Network::deliver(const PacketPointer& packet) {
     if (cards_[packet->to].is_off) return;
     if (told_) told_(*packet);

@@ -18,30 +18,32 @@
 
 namespace anello::simulate {
 
-/// When the sender of a message is told that it is done. copied: the system has copied it, as TCP does; it may still be
-/// lost with the connection. arrived: the receiver has it, and meanwhile it is read from the sender's memory, as by a
-/// card that sends without a copy (UCX).
+/// When the sender of a message is notified that it is done. copied: the system has copied it, as with TCP; it may
+/// still be lost with the connection. arrived: the receiver has it; until then it is read from the sender's memory, as
+/// by a card that sends without a copy (UCX).
 enum class DoneWhen : std::uint8_t { copied, arrived };
 
 struct NetworkConfig {
     std::uint16_t n_nodes = 2;
     double gbps = 10;  ///< of each card, in each direction
     Nanoseconds latency_ns = 5'000;
-    Nanoseconds jitter_ns = 0;  ///< less than so much more
+    Nanoseconds jitter_ns = 0;  ///< largest additional random delay
     DoneWhen done_when = DoneWhen::copied;
-    /// copied: of each connection, how many bytes may be sent that the receiver has not read; one message always may.
+    /// copied: for each connection, how many bytes may be sent that the receiver has not read; one message is always
+    /// allowed.
     std::size_t window_bytes = std::size_t{512} << 10;
-    /// Of each message's payload; what is behind stays as it is at the receiver, where nobody may look at it.
+    /// Bytes of each message's payload that are carried; the rest is not changed at the receiver and must not be read
+    /// there.
     std::size_t carried_bytes = std::numeric_limits<std::size_t>::max();
     bool reliable = true;
-    double loss = 0, duplicate = 0;  ///< of messages, where it is not reliable
+    double loss = 0, duplicate = 0;  ///< fractions of the messages, if it is not reliable
     std::uint64_t seed = 1;
     std::size_t packet_bytes = 1448, packet_overhead_bytes = 78;  ///< Ethernet, IP, TCP, preamble and gap
-    /// Of a message with this header: how many bytes on the wire one of its payload stands for; none: one.
+    /// For a message with this header: bytes on the network that one byte of its payload represents; no function: 1.
     std::function<double(std::span<const std::byte> header)> weight_of{};
-    std::uint16_t nodes_per_leaf = 0;  ///< 0: one switch with room for everything; else two levels (SwitchesConfig)
+    std::uint16_t nodes_per_leaf = 0;  ///< 0: one switch with unlimited room; otherwise two levels (SwitchesConfig)
     std::uint16_t n_spines = 1;
-    double uplink_gbps = 0;  ///< 0: as the cards
+    double uplink_gbps = 0;  ///< 0: the rate of the cards
     double card_sum_gbps = 0;
     std::size_t buffer_bytes = std::size_t{64} << 10, cell_bytes = 4096;
     Routing routing = Routing::destination;
@@ -51,17 +53,18 @@ struct NetworkConfig {
     void validate() const;  ///< Throws ConfigError.
 };
 
-/// The network's end at a node: a process that has a fabric.
+/// The network's end at a node, for a process that has a fabric.
 class Port {
   public:
     virtual ~Port() = default;
-    virtual void on_head(const PacketPointer& packet) noexcept = 0;  ///< The first bytes of one with a payload.
+    /// The first bytes of a packet with a payload arrived.
+    virtual void on_head(const PacketPointer& packet) noexcept = 0;
     virtual void on_tail(const PacketPointer& packet) noexcept = 0;
 };
 
-/// One card per node, between them a switch with room for everything, or two levels of them (Switches). A card sends
-/// one packet at a time, and takes in one at a time. Packets of one pair of nodes keep their order where the network is
-/// reliable. What comes to a link that is cut waits until it is mended, or is lost where the network may lose.
+/// One card per node, and between the cards a switch with unlimited room, or two levels of switches (Switches). A card
+/// sends one packet at a time, and receives one at a time. Packets of one pair of nodes keep their order if the network
+/// is reliable. Packets that reach a link that is cut wait until it is repaired, or are lost if the network may lose.
 class Network final : private Actor, private Switches::Exit {
   public:
     Network(const NetworkConfig& config, World& world);
@@ -73,18 +76,18 @@ class Network final : private Actor, private Switches::Exit {
     void join(Node node, Port& port) noexcept;
     void leave(Node node, const Port& port) noexcept;
     void send(PacketPointer packet);
-    /// Called with each packet that arrives.
+    /// Calls this function with each packet that arrives.
     void on_delivery(std::function<void(const Packet&)> told) { told_ = std::move(told); }
 
-    /// Of each link, where there are switches.
+    /// The load of each link, if there are switches.
     std::vector<LinkLoad> loads() const { return switches_ ? switches_->loads() : std::vector<LinkLoad>{}; }
 
     // Faults
     void cut(Node from, Node to) noexcept;
     void mend(Node from, Node to) noexcept;
-    /// A node's card is so many times slower.
+    /// A node's card becomes slower by this factor.
     void slow_down(Node node, double factor) noexcept;
-    /// What had not left the card never does, and whoever speaks to the node hears nothing, until a process joins.
+    /// Packets still in the card are lost, and senders to this node get no answer, until a process joins.
     void lose_power(Node node) noexcept;
 
   private:

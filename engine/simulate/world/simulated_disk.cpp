@@ -83,7 +83,7 @@ bool SimulatedDisk::give_name(const std::string& from, const std::string& to) no
     return true;
 }
 
-/// How many bytes of a write there find room.
+/// Returns how many bytes of a write at this position have room.
 std::size_t SimulatedDisk::take(Bytes& file, std::uint64_t at, std::size_t n_bytes) noexcept {
     if (n_bytes > 1 && config_.short_share > 0 && random_.uniform() < config_.short_share)
         n_bytes = 1 + random_.below(static_cast<std::uint32_t>(n_bytes - 1));
@@ -109,7 +109,8 @@ void SimulatedDisk::take_time(const std::shared_ptr<Bytes>& to, std::uint64_t at
     if (waits_) waits_(last_.end_ns);
 }
 
-/// Of what is appended the part that was written is there; a write into the middle was whole, or is of one page.
+/// Of appended data the part that was written so far stays; a write into the middle of a file was whole, or is of one
+/// page.
 void SimulatedDisk::lose_process() noexcept {
     ++n_lives_;
     const Write last = std::exchange(last_, {});

@@ -15,18 +15,18 @@
 namespace anello::simulate {
 
 struct DiskConfig {
-    double gbps = 8;               ///< that it takes
-    Nanoseconds call_ns = 10'000;  ///< beside that, for each call that writes
-    double short_share = 0;        ///< of the writes of which it takes a part only, as systems may
-    std::uint64_t seed = 1;        ///< of what it takes of such a write
+    double gbps = 8;               ///< rate at which it writes
+    Nanoseconds call_ns = 10'000;  ///< in addition, for each call that writes
+    double short_share = 0;        ///< fraction of the writes that write only a part, as systems may
+    std::uint64_t seed = 1;        ///< of the size of such a part
 };
 
-/// The disk of a machine in virtual time. It outlives processes: what one has written stays when it dies, up to where
-/// its last write had come.
+/// The disk of a machine in virtual time. It outlives processes: what a process has written stays when it dies,
+/// including a part of its last write.
 class SimulatedDisk final : public store::Disk {
   public:
     static constexpr std::uint64_t enough_bytes = std::uint64_t{1} << 40;
-    /// waits: the calling thread does, until then. The world must outlive the disk.
+    /// waits: lets the calling thread wait until this time. The world must outlive the disk.
     SimulatedDisk(const DiskConfig& config, const World& world, std::function<void(Nanoseconds)> waits = {});
     ~SimulatedDisk() override;
 
@@ -34,16 +34,16 @@ class SimulatedDisk final : public store::Disk {
     bool give_name(const std::string& from, const std::string& to) noexcept override;
     void remove(const std::string& path) noexcept override;
 
-    /// Room for so many bytes more, and for what goes.
+    /// Makes room for so many more bytes, not counting files that are removed.
     void have_room_for(std::uint64_t n_bytes) noexcept { room_bytes_ = n_bytes; }
     void be_slower(double factor) noexcept { slowness_ = factor; }
-    /// What has files open dies: nothing more comes of it, and of a write that is under way only a part.
+    /// The process with open files dies: it writes nothing more, and of a write in progress only a part stays.
     void lose_process() noexcept;
-    /// Everything stops: what was not yet on the medium is gone. Files are shorter then.
+    /// The power fails: data that were not yet on the medium are lost, so that files are shorter.
     void lose_power() noexcept;
 
     std::vector<std::string> names() const;
-    /// Empty where there is none.
+    /// Empty if there is no such file.
     std::vector<std::byte> content(const std::string& path) const;
 
   private:
@@ -66,7 +66,7 @@ class SimulatedDisk final : public store::Disk {
     std::map<std::string, std::shared_ptr<Bytes>> files_;
     std::uint64_t room_bytes_ = enough_bytes;
     double slowness_ = 1;
-    std::uint32_t n_lives_ = 0;  ///< of processes that write here
+    std::uint32_t n_lives_ = 0;  ///< processes that have written here
     Write last_;
 };
 

@@ -39,7 +39,7 @@ SimulatedFabric::SimulatedFabric(const fabric::FabricConfig& config, fabric::Lis
 
 SimulatedFabric::~SimulatedFabric() {
     network_.leave(config_.self, *this);
-    packets_left_ = no_end;  // what follows is the system's
+    packets_left_ = no_end;  // later packets are the system's
     for (std::size_t peer = 0; peer < links_.size(); ++peer) {
         if (has_power_) close(static_cast<Node>(peer));
         give_up(static_cast<Node>(peer));
@@ -96,16 +96,16 @@ void SimulatedFabric::open(Node peer) noexcept {
     packet->incarnation = incarnation_;
     packet->meant_incarnation = link.incarnation;
     transmit(link, std::move(packet));
-    links_changed_ = true;  // the peer may have asked for us already
+    links_changed_ = true;  // the peer may have asked to connect already
 }
 
-/// The peer finds us down, behind all that was sent before.
+/// The peer sees this fabric go down, after it has received all that was sent before.
 void SimulatedFabric::close(Node peer) noexcept {
     Link& link = links_[peer];
     if (link.number != 0) transmit(link, make(peer, Kind::close));
 }
 
-/// What is under way is the caller's again, and no longer read by anybody.
+/// The caller owns again all that was on its way, and nothing reads it any more.
 void SimulatedFabric::give_up(Node peer) noexcept {
     Link& link = links_[peer];
     for (auto* packets : {&link.unanswered, &link.waiting}) {
@@ -147,7 +147,7 @@ void SimulatedFabric::on_open(const Packet& packet) noexcept {
     pair_all();
 }
 
-/// A peer that is not there yet is asked again.
+/// If the peer has no process yet, this fabric asks to connect again.
 void SimulatedFabric::on_close(const Packet& packet) noexcept {
     Link& link = links_[packet.from];
     if (link.asking_number == packet.from_link) link.asking_number = 0;
@@ -166,7 +166,7 @@ void SimulatedFabric::lose(Node peer) noexcept {
     listener_.on_peer(peer, PeerState::down);
 }
 
-/// After a pause of our own, nothing shows that peers were silent: what they sent meanwhile may not be read yet.
+/// After a pause of this process no peer counts as silent: what it sent in the meantime may not be read yet.
 void SimulatedFabric::forgive_own_pause() noexcept {
     const Nanoseconds before_ns = std::exchange(now_ns_, network_.world().monotonic_ns());
     const Nanoseconds pause_ns = now_ns_ - before_ns;
@@ -196,7 +196,7 @@ void SimulatedFabric::check_time_of(Node peer) noexcept {
     }
 }
 
-// --- What runs over them
+// --- Messages and transfers
 
 PacketPointer SimulatedFabric::make(Node to, Kind kind) const {
     auto packet = new_packet();
@@ -229,7 +229,7 @@ Status SimulatedFabric::send(Node to, std::span<const std::byte> header, std::sp
     return Status::ok;
 }
 
-/// Over a connection that is a stream of bytes (copied) it is a message like any other.
+/// On a connection that is a stream of bytes (copied) this is a message like any other.
 Status SimulatedFabric::tell(Node to, std::span<const std::byte> header) noexcept {
     if (network_.config().done_when == DoneWhen::copied) return Fabric::tell(to, header);
     if (header.size() > fabric::max_header_bytes) return Status::refused;
@@ -355,12 +355,12 @@ void SimulatedFabric::report(const Done& done) noexcept {
     listener_.on_done(done.to, done.token, done.status);
 }
 
-/// Wakes nobody: where the process sleeps, it takes begin and end together.
+/// Does not wake the process: if it sleeps, it handles first and last bytes together.
 void SimulatedFabric::on_head(const PacketPointer& packet) noexcept {
     inbox_.push_back({packet, false});
 }
 
-/// That there is room again in a window concerns the process only where it waits for that.
+/// New room in a window wakes the process only if it waits for room.
 void SimulatedFabric::on_tail(const PacketPointer& packet) noexcept {
     if (packet->kind == Kind::read) {
         Link& link = links_[packet->from];
@@ -411,11 +411,11 @@ void SimulatedFabric::take(const Arrival& arrival) noexcept {
             if (arrival.is_whole) on_taken(packet);
             return;
         default:
-            return;  // alive
+            return;  // the peer is alive
     }
 }
 
-/// It is for a connection that is no more; or a datagram that was faster than what opens its connection.
+/// The packet is for a closed connection, or is a datagram that overtook the one that opens its connection.
 void SimulatedFabric::refuse(const Packet& packet) noexcept {
     if (packet.kind == Kind::message && !reliable()) return counters_.add(FabricCounter::messages_lost);
     PacketPointer refusal = make(packet.from, Kind::close);
@@ -424,7 +424,7 @@ void SimulatedFabric::refuse(const Packet& packet) noexcept {
     network_.send(std::move(refusal));
 }
 
-/// Half of the bytes are there, the rest comes with the end.
+/// Writes the first half of the bytes; the rest is written when the last byte arrives.
 void SimulatedFabric::begin_message(Packet& packet) noexcept {
     packet.place = listener_.place(packet.from, header_of(packet), packet.length_bytes);
     if (packet.place.size() >= packet.length_bytes)
@@ -445,7 +445,7 @@ void SimulatedFabric::end_message(const PacketPointer& packet) noexcept {
     listener_.on_message(packet->from, header_of(*packet), packet->place.first(packet->length_bytes));
 }
 
-/// Where it was copied, its sender's system is told by ours, which says nothing of this process.
+/// If the message was copied, this system notifies the sender's system, which says nothing about this process.
 void SimulatedFabric::answer_message(const Packet& packet) noexcept {
     PacketPointer answer = answer_to(packet);
     if (network_.config().done_when == DoneWhen::arrived) return transmit(links_[packet.from], std::move(answer));
@@ -489,7 +489,7 @@ PacketPointer SimulatedFabric::answer_to(const Packet& packet) const {
     return answer;
 }
 
-/// Answers come in any order where messages and transfers are mixed.
+/// Answers arrive in any order if messages and transfers are mixed.
 void SimulatedFabric::on_taken(const Packet& packet) noexcept {
     Link& link = links_[packet.from];
     const auto found =

@@ -15,25 +15,25 @@
 
 namespace anello::simulate {
 
-/// What a transport sent and took in, as the network charges it.
+/// What a transport sent and received, in the units in which the network takes time.
 struct Moved {
     std::uint64_t n_messages = 0, n_bytes = 0;
-    std::uint64_t n_mfps_done = 0;  ///< of those that weigh more than they are
+    std::uint64_t n_mfps_done = 0;  ///< MFPs whose simulated size exceeds their real size
 };
 
-/// A transport over a simulated network. As over a real one, nothing comes before its time, bytes lie in their place
-/// in part before they are whole, connections break with what is under way, and a peer that is silent is taken for
-/// dead. There is no descriptor to wait for: `woken` is called when something came.
+/// A transport over a simulated network. As with a real one, nothing arrives before its time, data are partly in place
+/// before they are whole, a connection that breaks loses what is on its way, and a silent peer is taken for dead. There
+/// is no descriptor to wait for: the fabric calls `woken` when something arrived.
 class SimulatedFabric : public fabric::Fabric, private Port {
   public:
-    /// Throws ConfigError. All must outlive it.
+    /// Throws ConfigError. All arguments must outlive it.
     SimulatedFabric(const fabric::FabricConfig& config, fabric::Listener& listener, Network& network,
                     Counters<fabric::FabricCounter> counters, std::function<void()> woken);
     /// As when a process ends: the system sends what it has copied, and closes the connections.
     ~SimulatedFabric() override;
-    /// As when the machine loses its power: nobody is told.
+    /// As when the machine loses its power: no peer is notified.
     void lose_power() noexcept;
-    /// After so many packets more it sends nothing, as a process that dies within a step; then `then` is called.
+    /// After so many more packets it sends nothing, like a process that dies within a step, and calls `then`.
     void die_after(std::uint32_t n_packets, std::function<void()> then);
 
     std::vector<std::byte> address() const override;
@@ -58,7 +58,7 @@ class SimulatedFabric : public fabric::Fabric, private Port {
     int descriptor() const noexcept override { return -1; }
     bool arm() noexcept override { return inbox_.empty() && done_.empty() && !links_changed_ && !has_room_; }
     void wake() noexcept override { woken_(); }
-    /// When progress() has something to do though nothing comes.
+    /// When progress() has work to do even if nothing arrives.
     Nanoseconds next_due_ns() const noexcept;
     const Moved& moved() const noexcept { return moved_; }
 
@@ -72,14 +72,14 @@ class SimulatedFabric : public fabric::Fabric, private Port {
     static constexpr std::uint32_t no_end = 0xffffffff;
     struct Link {
         fabric::PeerState state = fabric::PeerState::absent;
-        std::uint64_t incarnation = 0;  ///< whom connect() meant
-        std::uint64_t number = 0;       ///< our end; 0: it is still to be opened
+        std::uint64_t incarnation = 0;  ///< the process that connect() expects
+        std::uint64_t number = 0;       ///< our end; 0: not opened yet
         std::uint64_t partner = 0;      ///< the peer's end
-        /// The peer's own wish to connect, kept until we have it, too.
+        /// The peer's request to connect, kept until the caller connects, too.
         std::uint64_t asking_incarnation = 0, asking_number = 0;
         Nanoseconds since_ns = 0, heard_ns = 0, sent_ns = 0;
         std::size_t in_flight = 0;             ///< until on_done()
-        std::size_t unread_bytes = 0;          ///< copied: of the window
+        std::size_t unread_bytes = 0;          ///< copied: bytes of the window
         std::vector<PacketPointer> waiting{};  ///< for room in the window
         std::vector<PacketPointer> unanswered{};
     };
@@ -93,7 +93,7 @@ class SimulatedFabric : public fabric::Fabric, private Port {
         fabric::Status status;
         bool is_message;
         bool is_weighted;
-        Nanoseconds due_ns;  ///< a datagram is done when it has left the card
+        Nanoseconds due_ns;  ///< when the datagram has left the card, and so is done
     };
 
     // Port
@@ -112,7 +112,7 @@ class SimulatedFabric : public fabric::Fabric, private Port {
     void on_timer() noexcept;
     void check_time_of(Node peer) noexcept;
 
-    // What runs over them
+    // Messages and transfers
     PacketPointer make(Node to, Kind kind) const;
     fabric::Status post(PacketPointer packet) noexcept;
     bool must_wait(const Packet& packet) const noexcept;

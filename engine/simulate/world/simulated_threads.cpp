@@ -9,7 +9,7 @@
 namespace anello::simulate {
 namespace {
 
-constexpr Nanoseconds longest_sleep_ns = 160'000;  // of one that nothing can wake
+constexpr Nanoseconds longest_sleep_ns = 160'000;  // of a thread that nothing can wake
 
 bool is_readable(int descriptor) noexcept {
     pollfd watched{descriptor, POLLIN, 0};
@@ -44,7 +44,7 @@ class SimulatedThreads::Thread final : private Actor, private Runnable {
 
   private:
     Nanoseconds now_ns() const noexcept { return host_.world_.monotonic_ns(); }
-    /// Instead of what was appointed before.
+    /// Replaces the earlier appointment.
     void appoint(Nanoseconds when_ns) noexcept {
         appointed_ns_ = when_ns;
         host_.world_.at(when_ns, *this, ++appointment_);
@@ -68,14 +68,14 @@ class SimulatedThreads::Thread final : private Actor, private Runnable {
         if (config_.cell != nullptr) config_.cell->came_by(now_ns(), n_done > 0);
         Nanoseconds end_ns = now_ns() + host_.cost_ns(n_done);
         host_.cores_.hold_until(end_ns);
-        if (!is_running_) return;  // by what it did
+        if (!is_running_) return;  // the step itself ended it
         end_ns = std::max(end_ns, host_.blocked_until_ns_);
         if (n_done == 0) return sleep_from(end_ns);
         woken_in_vain_ = false;
         const bool rests = n_done < config_.rest_below && rests_.should_rest();
         appoint(end_ns + (rests ? config_.rest_ns + host_.config_.wake_ns : 0));
     }
-    /// A descriptor that is readable in vain, as there is no room for what is there, is not waited for.
+    /// If the descriptor is readable but there is no room for the data, the thread does not wait for it.
     void sleep_from(Nanoseconds begin_ns) noexcept {
         asleep_from_ns_ = begin_ns;
         is_asleep_ = true;

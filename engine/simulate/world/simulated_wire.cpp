@@ -16,10 +16,10 @@ constexpr std::uint32_t first_host = 0x0a00'0001;  // 10.0.0.1
 
 }  // namespace
 
-/// Buffers of the receiver's system, as sockets have them.
+/// The receive buffers of the receiver's system, as sockets have them.
 class SimulatedWire::Backend final : public receive::Backend {
   public:
-    /// Of so many streams of the wire, from first_stream on.
+    /// For n_streams streams of the wire, starting with first_stream.
     Backend(SimulatedWire& wire, std::uint32_t first_stream, std::size_t n_streams, std::function<void(int)> notify)
         : wire_(wire), first_stream_(first_stream), notify_(std::move(notify)), streams_(n_streams) {
         for (std::size_t i = 0; i < n_streams; ++i) {
@@ -61,7 +61,7 @@ class SimulatedWire::Backend final : public receive::Backend {
     int descriptor() const noexcept override { return event_.number(); }
     std::string describe() const override { return fmt::format("simulated, {} ports", streams_.size()); }
 
-    /// False: it is dropped.
+    /// Returns false if the datagram is dropped.
     bool has_room(std::uint16_t number, std::size_t n_bytes) noexcept {
         Stream& stream = streams_[number];
         if (stream.n_bytes + n_bytes <= wire_.config_.buffer_bytes) return true;

@@ -16,38 +16,39 @@ namespace anello::simulate {
 
 struct WireConfig {
     Nanoseconds latency_ns = 20'000;       ///< from a sender to the receiver's system
-    Nanoseconds jitter_ns = 0;             ///< at most, beside that; datagrams of one stream keep their order
+    Nanoseconds jitter_ns = 0;             ///< largest additional delay; datagrams of one stream keep their order
     std::size_t buffer_bytes = 64U << 20;  ///< of the receiver's system, for each stream
     std::uint64_t seed = 1;                ///< of the jitter
 };
 
-/// Datagrams in virtual time, from front ends (a PacketSink) to the backends of a node, whose streams follow each other
-/// in the order in which the backends were made. What finds no room in a stream's buffer is dropped, and counted there.
+/// Datagrams in virtual time, from front ends (a PacketSink) to the backends of a node. The backends' streams are
+/// numbered in the order in which the backends were made. A datagram that finds no room in a stream's buffer is dropped
+/// and counted there.
 class SimulatedWire final : public source::PacketSink, private Actor {
   public:
     SimulatedWire(const WireConfig& config, World& world);  ///< The world must outlive it, and not run after it.
     ~SimulatedWire() override;
 
-    /// For receive::BackendConfig::make. notify: its descriptor has become readable. The wire must outlive it.
+    /// For receive::BackendConfig::make. notify: called when its descriptor becomes readable. The wire must outlive it.
     std::unique_ptr<receive::Backend> make_backend(const receive::BackendConfig& config,
                                                    std::function<void(int descriptor)> notify = {});
     void send(std::span<const source::OutgoingDatagram> datagrams, Nanoseconds now_ns,
               source::SendResult* results) noexcept override;
 
-    /// Nothing of this stream comes through until then.
+    /// Datagrams of this stream are lost until then.
     void cut_until(std::uint32_t stream, Nanoseconds when_ns) { at(stream).cut_until_ns = when_ns; }
-    /// What is sent meanwhile comes then, all at once.
+    /// Datagrams sent until then arrive at that time, all at once.
     void hold_until(std::uint32_t stream, Nanoseconds when_ns) { at(stream).held_until_ns = when_ns; }
 
     static receive::SourceAddress source_of(std::uint32_t stream) noexcept;
-    /// Calls look(stream, bytes) for each datagram that comes into a stream's buffer.
+    /// Calls look(stream, bytes) for each datagram that enters a stream's buffer.
     void watch(std::function<void(std::uint32_t, std::span<const std::byte>)> look) { look_ = std::move(look); }
 
   private:
     class Backend;
     struct Stream {
         Backend* backend = nullptr;
-        std::uint16_t number = 0;  ///< in the backend
+        std::uint16_t number = 0;  ///< index in the backend
         std::deque<std::vector<std::byte>> coming{};
         Nanoseconds cut_until_ns = 0, held_until_ns = 0, last_ns = 0;
     };

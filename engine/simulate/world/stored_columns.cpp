@@ -8,7 +8,7 @@
 namespace anello::simulate {
 
 StoredColumns::StoredColumns(const SimulatedDisk& disk, const std::string& path) : image_(disk.content(path)) {
-    H5Eset_auto2(H5E_DEFAULT, nullptr, nullptr);  // what cannot be read is told by who asks
+    H5Eset_auto2(H5E_DEFAULT, nullptr, nullptr);  // the caller reports what cannot be read
     const hid_t access = H5Pcreate(H5P_FILE_ACCESS);
     H5Pset_fapl_core(access, 1 << 16, false);
     if (!image_.empty()) {

@@ -9,7 +9,7 @@
 
 namespace anello::simulate {
 
-/// A file of columns on a simulated disk, as HDF5 reads it without knowing who wrote it.
+/// A file of columns on a simulated disk, read by HDF5 without knowledge of the writer.
 class StoredColumns {
   public:
     StoredColumns(const SimulatedDisk& disk, const std::string& path);
@@ -18,7 +18,7 @@ class StoredColumns {
     StoredColumns& operator=(const StoredColumns&) = delete;
 
     bool opens() const noexcept { return file_ >= 0; }
-    /// Of whole numbers. Empty where there is no such column.
+    /// For columns of integers. Empty if there is no such column.
     std::vector<std::uint64_t> numbers(const std::string& column) const;
 
   private:
@@ -26,7 +26,7 @@ class StoredColumns {
     std::int64_t file_ = -1;
 };
 
-/// Of one series, those that there are: decisions.h5, decisions-0001.h5 ...
+/// The existing files of one series: decisions.h5, decisions-0001.h5 ...
 std::vector<std::string> series(const SimulatedDisk& disk, const std::string& first);
 
 }  // namespace anello::simulate

@@ -41,7 +41,7 @@ class Reader {
   private:
     void blame(const char* what, std::size_t at) { meps_.wrong = fmt::format("{} at byte {}", what, at); }
 
-    /// Its length.
+    /// Returns the record's length.
     std::size_t read_record(std::size_t at, std::uint32_t n_readouts, std::uint32_t packing) {
         const std::size_t head_bytes = record_header_bytes + padded(4 * std::size_t{n_readouts});
         if (file_.size() - at < head_bytes) return meps_.is_cut = true, 0;

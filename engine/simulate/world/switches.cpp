@@ -33,7 +33,7 @@ void SwitchesConfig::validate() const {
     require(n_failed_cables == 0 || n_failed_cables < n_cables, "n_failed_cables", "must leave cables between switches",
             n_failed_cables);
     require(buffer_bytes >= least_buffer_bytes(), "buffer_bytes",
-            "must hold a cell, and what comes while its sender hears of that", buffer_bytes);
+            "must hold a cell, and the bytes that arrive until its sender stops", buffer_bytes);
 }
 
 Switches::Switches(const SwitchesConfig& config, World& world, Exit& exit)
@@ -47,7 +47,7 @@ Switches::Switches(const SwitchesConfig& config, World& world, Exit& exit)
     make_links();
 }
 
-// --- How it is laid out
+// --- Layout
 
 void Switches::cut_cables() {
     source::Random random(config_.seed, 0x6361626c65);
@@ -67,7 +67,7 @@ void Switches::cut_cables() {
         }
 }
 
-/// A link's queues lie at its end; those of a card, one for each receiver, before them all.
+/// The queues of a link lie at its end; those of a card, one for each receiver, precede all of them.
 void Switches::make_links() {
     const auto n = config_.n_nodes, n_leaves = config_.n_leaves(), n_spines = config_.n_spines;
     queues_.resize(std::size_t{n} * n);
@@ -86,8 +86,9 @@ void Switches::make_links() {
             add(LinkKind::down, config_.uplink_gbps, leaf, behind_nodes + spine);
 }
 
-/// That a sender hears of room when it is there, not a latency later, is made up for by a smaller buffer: by as much as
-/// flies meanwhile, but half of it stays, as what fills a small one comes once in two latencies.
+/// A sender learns of free room at once, not a latency later. A smaller buffer compensates for that: smaller by the
+/// bytes that are on the link in that time, but not below half, as the data that fill a small buffer arrive once in two
+/// latencies.
 void Switches::add(LinkKind kind, double gbps, Index position, Index end_position) {
     const Index at_leaf = config_.nodes_per_leaf + config_.n_spines, at_spine = config_.n_leaves();
     const auto flying_bytes = static_cast<std::int64_t>(static_cast<double>(config_.latency_ns) * gbps / 8);
@@ -106,7 +107,7 @@ void Switches::add(LinkKind kind, double gbps, Index position, Index end_positio
     links_.push_back(std::move(link));
 }
 
-/// The link that comes in at a port of the switch where this one begins.
+/// The link that enters at a port of the switch where this one begins.
 Switches::Index Switches::input_of(Index which, Index position) const noexcept {
     const Link& link = links_[which];
     if (link.kind == LinkKind::down) return up_link(position, (which - first_down_) / config_.n_leaves());
@@ -154,7 +155,7 @@ Switches::Index Switches::next_link(const Cell& cell) const noexcept {
     return up_link(leaf_of(packet.from), spine_of(packet));
 }
 
-// --- How cells go
+// --- Transport of cells
 
 template <typename Thing>
 Switches::Index Switches::new_one(std::vector<Thing>& all, std::vector<Index>& free) {
@@ -173,7 +174,7 @@ std::size_t Switches::on_wire(std::size_t n_bytes) const noexcept {
     return n_bytes + n_packets * config_.packet_overhead_bytes;
 }
 
-/// A message of one packet goes before the next cell of others, as cards take turns by packet.
+/// A message of one packet leaves before the next cell of others, as cards take turns by packet.
 void Switches::send(PacketPointer packet) {
     const Index index = new_one(messages_, free_messages_), link = packet->from;
     const Index queue = Index{packet->from} * config_.n_nodes + packet->to;
@@ -201,7 +202,7 @@ void Switches::send(PacketPointer packet) {
     serve(link);
 }
 
-/// All take the same time, so that none overtakes another.
+/// All words take the same time, so that none overtakes another.
 bool Switches::is_word(const Packet& packet) const noexcept {
     using enum Packet::Kind;
     if (packet.header_bytes + packet.charged_bytes() > word_bytes) return false;
@@ -227,7 +228,7 @@ void Switches::on_word(Index index) noexcept {
     exit_.on_last_byte(packet);
 }
 
-/// At the end of those that this card serves in turn.
+/// Appends the queue to those that this card serves in turn.
 void Switches::put_into(Index queue, Index link) noexcept {
     Link& card = links_[link];
     queues_[queue].next = none;
@@ -235,7 +236,7 @@ void Switches::put_into(Index queue, Index link) noexcept {
     card.last_queue = queue;
 }
 
-/// The port whose turn it is, of those with something for this link; none: there is none.
+/// The port whose turn it is, among those with a cell for this link; none: there is no cell.
 Switches::Index Switches::front_of(const Link& link) const noexcept {
     const auto n_words = static_cast<Index>(link.is_ready.size());
     Index word = link.turn / 64;
@@ -288,7 +289,7 @@ Switches::Index Switches::take_of_port(Index which, Index from, Index position) 
     return cell;
 }
 
-/// It goes on as it comes in: no faster than its own tail.
+/// A cell leaves while it arrives: its tail leaves no earlier than it arrives.
 void Switches::begin_cell(Index which, Index index) noexcept {
     Link& link = links_[which];
     Cell& cell = cells_[index];
@@ -316,7 +317,7 @@ void Switches::begin_cell(Index which, Index index) noexcept {
     put_down(std::min(first_ns, tail_ns) + config_.latency_ns, What::head, index);
 }
 
-/// When a card that both directions share has moved so much more.
+/// When a card with a common limit for both directions has transferred these bytes.
 Nanoseconds Switches::take_of_sum(Index which, std::size_t bytes) noexcept {
     const Link& link = links_[which];
     const bool is_of_card = link.kind == LinkKind::out || link.kind == LinkKind::in;
@@ -359,7 +360,7 @@ void Switches::on_event(std::uint64_t what) noexcept {
     }
 }
 
-/// The link is free, and what the cell took of the buffer before it.
+/// The link is free now, and so is the room of the cell in the buffer before it.
 void Switches::on_tail(Index which) noexcept {
     Link& link = links_[which];
     link.is_busy = false;
@@ -375,7 +376,7 @@ void Switches::on_tail(Index which) noexcept {
     serve(which);
 }
 
-/// It took its time on the link, and there is no room for it. Of a message that lacks a cell no more becomes anything.
+/// The cell took its time on the link, and is dropped for lack of room. A message that lacks a cell is lost.
 void Switches::drop(Index index) noexcept {
     const Index from = cells_[index].message;
     ++links_[cells_[index].link].load.n_dropped;
@@ -410,7 +411,7 @@ void Switches::on_last(Index index) noexcept {
     if (pair.first != none) come_out(pair);
 }
 
-/// Of a pair, in order: cells that took different ways may overtake each other.
+/// Delivers the messages of a pair in order: cells on different paths may overtake each other.
 void Switches::come_out(Pair& pair) noexcept {
     while (pair.first != none) {
         const Index first = pair.first;
@@ -427,7 +428,7 @@ void Switches::come_out(Pair& pair) noexcept {
 
 void Switches::show(Message& message) noexcept {
     if (!message.has_begun || message.is_dead || std::exchange(message.is_shown, true)) return;
-    const PacketPointer packet = message.packet;  // whoever looks at it may send, which moves messages
+    const PacketPointer packet = message.packet;  // a copy, as the receiver may send, which moves messages
     exit_.on_first_bytes(packet);
 }
 
@@ -437,7 +438,7 @@ void Switches::slow_down(Node node, double factor) noexcept {
     links_[node].slowness = links_[first_in_ + node].slowness = factor;
 }
 
-/// What is left of messages is gone; their cells that have left arrive, and make nothing whole.
+/// Messages still in the card are lost; their cells that have left it arrive, but do not complete a message.
 void Switches::lose_power(Node node) noexcept {
     for (Index receiver = 0; receiver < config_.n_nodes; ++receiver)
         queues_[Index{node} * config_.n_nodes + receiver] = {};

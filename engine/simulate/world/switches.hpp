@@ -12,65 +12,66 @@
 
 namespace anello::simulate {
 
-/// By which spine switch a message goes to another leaf. destination: one for each receiver, as InfiniBand's linear
-/// tables do; hashed: one for each pair (ECMP); spread: each cell by the port with the shortest queue (adaptive).
+/// How a spine switch is chosen for a message to another leaf. destination: one for each receiver, as in InfiniBand's
+/// linear tables; hashed: one for each pair (ECMP); spread: for each cell the port with the shortest queue (adaptive).
 enum class Routing : std::uint8_t { destination, hashed, spread };
 
-/// A network of leaf and spine switches. Where it is lossless a sender sends only what the next hop has room for
-/// (credits, or priority flow control); else a switch drops what finds no room in its buffer (Ethernet without).
+/// A network of leaf and spine switches. If it is lossless, a sender sends only what the next hop has room for
+/// (credits, or priority flow control); otherwise a switch drops what finds no room in its buffer (Ethernet without
+/// flow control).
 struct SwitchesConfig {
     std::uint16_t n_nodes = 2, nodes_per_leaf = 1, n_spines = 1;
     double card_gbps = 100, uplink_gbps = 100;  ///< of each link, in each direction
-    double card_sum_gbps = 0;                   ///< of a card, in both directions together; 0: no limit of its own
+    double card_sum_gbps = 0;                   ///< of a card, for both directions together; 0: no such limit
     Nanoseconds latency_ns = 300;               ///< of each link
-    std::size_t buffer_bytes = 64 << 10;        ///< that each port of a switch has for what comes in
-    std::size_t cell_bytes = 4096;              ///< of messages: what switches handle at a time
+    std::size_t buffer_bytes = 64 << 10;        ///< of each port of a switch, for arriving data
+    std::size_t cell_bytes = 4096;              ///< messages are cut into cells, which switches handle one by one
     std::size_t packet_bytes = 4096, packet_overhead_bytes = 26;
     Routing routing = Routing::destination;
-    bool drops = false;                 ///< of messages, what finds no room; all else waits for it
-    std::uint32_t n_failed_cables = 0;  ///< between leaves and spines, drawn by the seed
+    bool drops = false;                 ///< cells of messages without room are dropped; all others wait
+    std::uint32_t n_failed_cables = 0;  ///< between leaves and spines, drawn from the seed
     std::uint64_t seed = 1;
 
     std::uint16_t n_leaves() const noexcept {
         return static_cast<std::uint16_t>((n_nodes + nodes_per_leaf - 1) / nodes_per_leaf);
     }
-    /// Of a port: a cell, and what comes while its sender hears of that.
+    /// For a port: one cell, and the bytes that arrive until its sender stops.
     std::size_t least_buffer_bytes() const noexcept;
     void validate() const;  ///< Throws ConfigError.
 };
 
-/// What a kind of links carried: out of a node, up to a spine, down from it, in to a node.
+/// Kinds of links: out of a node, up to a spine, down from a spine, in to a node.
 enum class LinkKind : std::uint8_t { out, up, down, in };
 
 struct LinkLoad {
     LinkKind kind = LinkKind::out;
     double gbps = 0;
     std::uint64_t n_bytes = 0;    ///< headers of packets included
-    Nanoseconds stalled_ns = 0;   ///< it had something to send, and the next hop no room
+    Nanoseconds stalled_ns = 0;   ///< time with data to send and no room at the next hop
     std::uint64_t n_dropped = 0;  ///< cells, at its end
-    std::size_t most_bytes = 0;   ///< in the buffer at its end
+    std::size_t most_bytes = 0;   ///< largest content of the buffer at its end
 };
 
-/// Messages cut into cells, which go from link to link: each switch has, for each port that they come in by, a buffer,
-/// in it a queue for each port that they leave by (so that none blocks one for another port), and serves these in turn.
-/// A cell goes on when its first packet is there (cut-through). Words of some bytes and answers of cards pass by what
-/// is queued: they take the time of the way, and nothing of its rate. A node's card takes its receivers in
+/// Messages are cut into cells, which travel from link to link. Each switch has a buffer for each port where they
+/// enter, with a queue for each port where they leave (so that none blocks one for another port), and serves the queues
+/// in turn. A cell continues when its first packet has arrived (cut-through). Small messages and answers of cards
+/// overtake the queues: they take the time of the path, and none of its rate. A node's card serves its receivers in
 /// turn, cell by cell; messages for one receiver keep their order.
 class Switches final : private Actor {
   public:
-    /// Where messages come out.
+    /// Receives the messages at the end of their path.
     class Exit {
       public:
         virtual ~Exit() = default;
         virtual void on_first_bytes(const PacketPointer& packet) noexcept = 0;
         virtual void on_last_byte(const PacketPointer& packet) noexcept = 0;
     };
-    /// Throws ConfigError. Both must outlive it.
+    /// Throws ConfigError. World and exit must outlive it.
     Switches(const SwitchesConfig& config, World& world, Exit& exit);
 
     void send(PacketPointer packet);
     void slow_down(Node node, double factor) noexcept;
-    /// What had not left its card never does.
+    /// Messages still in the node's card are lost.
     void lose_power(Node node) noexcept;
     std::vector<LinkLoad> loads() const;
 
@@ -81,31 +82,31 @@ class Switches final : private Actor {
     struct Message {
         PacketPointer packet;
         std::size_t left_bytes = 0;  ///< not yet cut into cells
-        Index n_cells = 0;           ///< under way
+        Index n_cells = 0;           ///< on their way
         Index next = none;           ///< in its card's queue
         Index next_of_pair = none;
         bool has_begun = false, is_shown = false, has_left = false, is_dead = false;
-        bool has_lost = false;  ///< a cell
+        bool has_lost = false;  ///< a cell of it
     };
     struct Cell {
-        Index message = none, bytes = 0, link = none, next = none;  ///< link: that it came over
-        Nanoseconds tail_ns = 0;                                    ///< its last byte comes to where it is
+        Index message = none, bytes = 0, link = none, next = none;  ///< link: the one over which it arrived
+        Nanoseconds tail_ns = 0;                                    ///< when its last byte arrives at its present place
         bool is_last = false, is_dropped = false;
     };
-    /// What waits for one port, of one other port, or of one receiver.
+    /// Cells that wait for one port from one other port, or messages for one receiver.
     struct Queue {
-        Index head = none, tail = none, next = none;  ///< next: of a card, in the list of those with something
+        Index head = none, tail = none, next = none;  ///< next: for a card, in the list of queues with content
     };
     struct Link {
         LinkKind kind = LinkKind::out;
-        Index queues = 0;                     ///< first of those at its end
-        Index position = 0;                   ///< among what leaves its beginning
-        Index end_position = 0;               ///< among what comes in at its end
-        std::vector<std::uint64_t> is_ready;  ///< a bit for each port at its beginning that has something for it
-        Index turn = 0;                       ///< of these ports
+        Index queues = 0;                     ///< first of the queues at its end
+        Index position = 0;                   ///< number among the links that leave its beginning
+        Index end_position = 0;               ///< number among the links that enter its end
+        std::vector<std::uint64_t> is_ready;  ///< a bit for each port at its beginning that has a cell for it
+        Index turn = 0;                       ///< the port whose turn it is
         double ns_per_byte = 0, slowness = 1;
         bool is_busy = false;
-        Index first_queue = none, last_queue = none;  ///< of a card
+        Index first_queue = none, last_queue = none;  ///< for a card
         std::int64_t room = 0, capacity = 0;
         Index flying_bytes = 0, flying_from = none, flying_message = none;
         bool flying_is_last = false;
@@ -113,7 +114,7 @@ class Switches final : private Actor {
         std::size_t queued_bytes = 0;
         LinkLoad load;
     };
-    /// Messages under way, in the order in which they come out.
+    /// The messages of a pair on their way, in the order in which they are delivered.
     struct Pair {
         Index first = none, last = none;
     };
@@ -136,7 +137,7 @@ class Switches final : private Actor {
     std::uint16_t emptiest_spine(const Packet& packet) const noexcept;
     void come_out(Pair& pair) noexcept;
     void show(Message& message) noexcept;
-    /// All of it has come, or what there is of it.
+    /// All of it has arrived, except for cells that were lost.
     static bool is_over(const Message& message) noexcept {
         return message.n_cells == 0 && (message.has_left || message.is_dead);
     }
@@ -175,7 +176,7 @@ class Switches final : private Actor {
     std::vector<Link> links_;
     std::vector<Queue> queues_;
     std::vector<bool> is_cut_;          ///< [leaf][spine]
-    std::vector<double> sum_until_ns_;  ///< by node: its card has taken what both directions may
+    std::vector<double> sum_until_ns_;  ///< by node: until when its card's common limit is used up
     std::vector<Pair> pairs_;           ///< [from][to]
     Index first_in_ = 0, first_up_ = 0, first_down_ = 0;
     std::vector<Message> messages_;

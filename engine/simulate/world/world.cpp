@@ -31,7 +31,7 @@ void World::take_from_later() noexcept {
     }
 }
 
-/// The events of the next time, as a heap; null: nothing is to happen any more.
+/// The events of the next time, as a heap; null: no event is pending.
 World::Heap* World::first() noexcept {
     std::size_t word = time_ % n_times / word_bits;
     std::uint64_t used = is_used_[word] & ~std::uint64_t{0} << (time_ % word_bits);

@@ -81,7 +81,7 @@ class PlannedSourceHandle {
         arrays["pool_index"] = to_numpy(std::move(index));
     }
     bool has_source() const noexcept { return source_ != nullptr; }
-    /// In the destructor of whoever has what the source works on: its thread may still run.
+    /// Call it in the destructor of the object whose data the source uses: its thread may still run.
     void end_source() noexcept { source_.reset(); }
 
   private:

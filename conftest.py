@@ -60,9 +60,9 @@ N_LEFT_OUT = pytest.StashKey[int]()
 
 
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
-    """Those marked `long` run where somebody asks: with ANELLO_LONG=1, with -m, or by a test's own name.
+    """Tests marked `long` run only on request: with ANELLO_LONG=1, with -m, or by a test's own name.
 
-    Those marked `process` are told in the report, for tests/second_try.py.
+    The report names tests marked `process`, for tests/second_try.py.
     """
     for one in items:
         if one.get_closest_marker("process"):
@@ -99,7 +99,7 @@ started: list[str] = []  # by the test that runs now
 
 
 def watch_for_processes(event: str, details: Iterable[Any]) -> None:
-    """Python calls it before a process starts, whoever starts it."""
+    """Python calls it before any process starts."""
     if event in STARTS:
         program, *_ = (*details, event)
         name = Path(program if isinstance(program, str) else os.fsdecode(program)).name

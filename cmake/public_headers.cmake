@@ -10,7 +10,7 @@ set(anello_PUBLIC_HEADERS
 get_property(of_detectors GLOBAL PROPERTY ANELLO_PUBLIC_HEADERS_OF_DETECTORS)
 list(APPEND anello_PUBLIC_HEADERS ${of_detectors})
 
-# What a detector that is built out of tree may include beside them; they follow the engine, and may change with each
+# What a detector that is built out of tree may also include; these headers follow the engine, and may change with each
 # version. bindings/for_detectors is for its bindings.cpp, and the .cpp files are compiled into its module.
 set(anello_DETECTOR_HEADERS
   core/counters/event_slot.hpp

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A bill of materials of what runs: our extension, the libraries that it loads, the Python packages beside it.
+"""A bill of materials of what runs: our extension, the libraries that it loads, and the Python packages.
 
     sbom.py EXTENSION OUTPUT    writes CycloneDX JSON
     sbom.py --check WHEEL       the wheel holds one, and it names every library that its extension asks for

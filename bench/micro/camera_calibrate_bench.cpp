@@ -14,10 +14,10 @@
 #include "camera/tests/fits_file.hpp"
 #include "wire/bytes.hpp"
 
-/// Time of one core for one LST event (265 boards, 40 samples, 2 gains, 308 kB), corrected where it stands in memory,
-/// as the filter stage does it: by steps. Boards read any of their cells, events are 100 us apart, so that a cell was
-/// read 10 ms before, as at 10 kHz: the dearest case of time lapse. 64 events take turns (20 MB), coefficients and
-/// times are 92 MB. selected/N: the whole stage filter, calibration with all steps, integration and decision, by N
+/// Time of one core to correct one LST event (265 boards, 40 samples, 2 gains, 308 kB) in place in memory, step
+/// by step, as the filter stage does. Boards read any of their cells; events are 100 us apart, so that a cell was
+/// read 10 ms before, as at 10 kHz: the most expensive case of time lapse. 64 events take turns (20 MB); coefficients
+/// and times are 92 MB. selected/N: the whole stage filter, calibration with all steps, integration and decision, by N
 /// threads (0: by the one that filters), in events per s.
 namespace {
 

@@ -99,7 +99,7 @@ void decode(benchmark::State& state, const Events& events, const camera::Compres
                             static_cast<std::int64_t>(decoded.headers.size() + decoded.waveforms.size()));
 }
 
-/// In the place of the stage filter: gives as many events as it is told, and takes them back.
+/// Replaces the stage filter: it gives the number of events that the test asks for, and takes them back.
 class Giver {
   public:
     Giver(const Events& events, camera::KeptEvents& kept) : events_(events), kept_(kept) {}

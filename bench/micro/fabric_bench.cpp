@@ -140,7 +140,7 @@ void messages(benchmark::State& state, Transport transport) {
     state.counters["lost"] = static_cast<double>(n_sent - pair->listeners[1].n_messages.load());
 }
 
-/// What iperf does: one blocking socket, the receiver takes what comes; to as many places as the others, though.
+/// Does what iperf does: one blocking socket, whose receiver writes to as many places as in the other cases.
 void raw_tcp(benchmark::State& state) {
     const auto n_bytes = static_cast<std::size_t>(state.range(0));
     const int listening = socket(AF_INET, SOCK_STREAM, 0);

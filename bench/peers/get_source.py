@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The source archive of a package, from the index that pip is told of, as it stands: python get_source.py NAME VERSION
-SHA256 OUT.
+"""Downloads the source archive of a package, without building it, from the index that pip uses:
+python get_source.py NAME VERSION SHA256 OUT.
 
-Index: as PEP 691 has it, `{index}/{name}/` in JSON.
+The index follows PEP 691: `{index}/{name}/` in JSON.
 """
 
 import json

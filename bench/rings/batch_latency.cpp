@@ -54,7 +54,7 @@ Options parse_options(int argc, char** argv) {
     return o;
 }
 
-/// A sample's columns, one behind the other.
+/// A sample's columns, one after the other.
 class Batch {
   public:
     Batch(const rings::Sample& sample, anello::memory::Kind kind)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The camera's node and nothing else, for a measurement from outside: prints its port, goes on until its input ends,
+"""Runs the camera's node alone, for a measurement from outside: prints its port, runs until its input ends,
 and prints its counters.
 
     python camera_node.py [KEY=VALUE...]

@@ -44,7 +44,7 @@ struct Load {
     std::size_t datagram_bytes;
     std::size_t batch;  ///< datagrams per call of the builder's sockets, at most; recvmmsg and discard takes 64
     std::string mode;   ///< plain: a datagram per message; gso: super-packets sent; gro: and received
-    bool only_card;     ///< nothing is built: what the card costs beside recvmmsg
+    bool only_card;     ///< nothing is built: compares the card's cost with that of recvmmsg
     bool asks_gro;      ///< of the builder's sockets, whatever is sent
     bool gro() const { return mode == "gro"; }
     std::size_t n_datagrams() const { return std::size_t{n_boards} * n_events; }
@@ -115,7 +115,7 @@ class Taker {
     Taker& operator=(const Taker&) = delete;
     virtual ~Taker() = default;
     virtual std::uint16_t port() const = 0;
-    /// Reads what is there; returns the number of datagrams, 0 when there is nothing.
+    /// Reads the datagrams that wait; returns their number.
     virtual std::size_t take() = 0;
     /// Throws when not all was built.
     virtual void check(std::size_t /*n_events*/) const {}

@@ -174,7 +174,7 @@ def tell_times(what: str, seconds: list[float]) -> None:
 
 
 def time_of(killing: Callable[[Path, Client, "subprocess.Popen[str]"], float]) -> float:
-    """With a run that goes on at the demo's rate."""
+    """Time that `killing` measures, in s, during a run at the demo's rate."""
     with tempfile.TemporaryDirectory() as folder, control_room(Path(folder)) as (client, process):
         client.order("configure", {"file": CONFIG, "settings": ["run.duration_s=0", "run.display=off"]})
         client.order("arm")

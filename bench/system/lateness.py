@@ -23,16 +23,16 @@ PROBE = "threads.probe_share=0.05"
 
 @dataclass(frozen=True)
 class Lateness:
-    """Of one run. Quantiles in us, by name; empty where nothing was decided."""
+    """Latencies of one run. Quantiles are in us, by name; they are empty where no event was decided."""
 
     event_us: Mapping[str, float]  # from the event itself to its decision
     sent_us: Mapping[str, float]  # from its packet
     floor_us: float | None  # the machine's own p99.9; None: not watched
     n_late: int  # events above 1 ms
-    n_explained: int | None  # of these, in hiccups of the machine; None: not known
+    n_explained: int | None  # subset of n_late: while the machine itself stood still; None: not known
     n_events: int
     degraded: float  # share of the events that were decided with less effort, or passed
-    forgone_s: float  # that the front ends fell behind: not at rate
+    forgone_s: float  # by which the front ends were behind their schedule
     is_lossless: bool
     line: str  # the run's verdict in words
 

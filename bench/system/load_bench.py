@@ -3,8 +3,8 @@
 
     python bench/record.py load [--rates 0.05,0.5] [--algorithms multiring] [--seconds 3] [--repeats 1] [--quick]
 
-The configuration is the demo's, with its deadline, and MIX events (chain_run.py). Front ends keep to their schedule
-whatever becomes of their packets, and what keeps them from it counts into the latency. Prints a table and writes
+The configuration is the demo's, with its deadline, and MIX events (chain_run.py). Front ends keep their schedule
+even if packets are lost, and every delay after the scheduled time counts into the latency. Prints a table and writes
 bench/results/load.svg.
 """
 

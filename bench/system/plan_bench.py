@@ -4,10 +4,10 @@
     python bench/record.py plan [--quick] [--nodes 2,4,8] [--protocols push,pull,shift]
     python bench/system/plan_bench.py RUN/summary.json... --calibrate RUN/summary.json...
 
-Without runs it makes them, for each protocol, and calibrates by those of one and two nodes: one tells what a message
-costs that stays, two what one costs that moves. Nodes then share the machine's cores, as the simulation has it: it must
+Without runs it makes them, for each protocol, and calibrates with those of one and two nodes: one gives the cost of a
+message that stays, two that of one that moves. Nodes then share the machine's cores, in the simulation too: it must
 predict larger farms on the same cores. Readout units have more buffers than a cache holds (N_BUFFERS), as caches
-do not help either where nodes outnumber cores. One JSON line for each run; `calibrated`: it told the costs itself.
+do not help either where nodes outnumber cores. One JSON line for each run; `calibrated`: its costs come from it.
 """
 
 import argparse

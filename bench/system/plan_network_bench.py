@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What the exchange's own code carries on simulated switches, beside an independent program that sends the same
+"""What the exchange's own code carries on simulated switches, and what an independent program does that sends the same
 messages packet by packet without an exchange.
 
     python bench/record.py plan_network [--seeds 8] [--nodes 16,32]
@@ -80,7 +80,7 @@ def farm_of(n_nodes: int, has_leaves: bool, kib: int, protocol: str, seed: int) 
 
 
 def share(farm: Farm) -> float:
-    """Of the payload of what goes over the card, on the link."""
+    """Share of the link's rate that the payload of the card's packets takes, in %."""
     headers = farm.packet_overhead_bytes / farm.packet_bytes
     return simulate(farm).card_gbps / (1 + headers) / farm.link_gbps * 100
 

@@ -158,7 +158,7 @@ def steps(camera: str, records: Sequence[bytes], folder: Path) -> dict[str, floa
 
 
 def write_ms(path: Path, messages: Sequence[Any], *, compressed: bool) -> float:
-    """protozfits with what goes into a file of events, with the compression of our files or none."""
+    """Time that protozfits takes to write the messages as a file of events, in ms; with our compression or none."""
     file = r1v1.protozfits_of("OUT", "R1v1").FlatProtobufZOFits(
         n_tiles=100, rows_per_tile=r1v1.EVENTS_PER_TILE, compression_block_size_kb=r1v1.BLOCK_KB,
         default_compression="zstd1" if compressed else "raw",

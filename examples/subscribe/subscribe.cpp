@@ -23,7 +23,7 @@ class Sums {
     bool add(std::span<const std::byte> bytes) {
         publish::RecordView record;
         if (const auto verdict = publish::RecordView::parse(bytes, record); verdict != publish::RecordVerdict::ok)
-            throw std::runtime_error(std::string("what came is no record: ") + publish::name_of(verdict));
+            throw std::runtime_error(std::string("the message is no record: ") + publish::name_of(verdict));
         const publish::RecordHeader& header = record.header();
         if (has_first_) n_missed_ += header.sequence - next_sequence_;
         has_first_ = true;

@@ -36,7 +36,7 @@ BLOCK = re.compile(
 )
 COMMAND = re.compile(r"^(\s*)(anello (?:[^#\n\\>|&;]|\\\n)+)", re.M)  # to the comment, the pipe or the end of its line
 INLINE = re.compile(r"`(anello (?!\.\.\.)[^`]+)`")
-# What an editor that fills paragraphs makes of a block: commands behind the comment of the line before, options alone.
+# What an editor that fills paragraphs leaves: a command within the comment of the line before, options alone.
 HIDDEN = re.compile(
     r"(?:^|\s)#.*(?<![\w`/.-])"
     r"(?:anello [a-z]|\./dev [a-z]|pip install|python3? (?:-\w|\S+\.py)|cmake -|[A-Z_]{3,}=\S*[^:,\s](?:\s|$))"
@@ -134,7 +134,7 @@ def unknown_commands(page: Path) -> Iterator[str]:
 
 
 def _wrong_with(command: str) -> str:
-    """Why the command line would be refused, as far as that can be told without running it."""
+    """Why the command line would be refused, as far as a parser finds out without running it."""
     import typer
 
     from anello.cli import app
@@ -172,7 +172,7 @@ def page_failures(page: Path, root: Path) -> Iterator[str]:
 
 
 def lasting_failures(page: Path, root: Path) -> list[str]:
-    """What fails twice on a page: a stall of a busy machine is told, but is no fault of the page."""
+    """Failures that occur twice on a page: a stall of a busy machine is printed, but is no fault of the page."""
     first = list(page_failures(page, root))
     if not first:
         return []
@@ -200,7 +200,7 @@ def _run_python(block: Block, page: Path, root: Path, names: dict[str, object]) 
 
 
 def shell_code(block: Block) -> str:
-    """The block as the tests run it, not for the first time: a run replaces no other unless it is told to."""
+    """The block as the tests run it, which may be a repetition: a run replaces another only with --overwrite."""
     return COMMAND.sub(lambda found: f"{found[1]}{_as_run(found[2], block.added or '')}", block.code)
 
 

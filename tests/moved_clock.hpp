@@ -7,7 +7,7 @@
 
 namespace anello::test {
 
-/// Real time, which can be moved on: for a deadline that is to pass among threads or processes that go on by
+/// Real time, which can be moved on: for a deadline that is to pass while threads or processes run by
 /// themselves.
 class MovedClock final : public Clock {
   public:

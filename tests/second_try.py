@@ -42,7 +42,7 @@ def process_test_of_ctest(case: Case) -> str | None:
 
 @dataclass(frozen=True)
 class Tool:
-    """How a test runner is told where its report goes, and to run one test alone."""
+    """The options of a test runner for the path of its report, and for one test alone."""
 
     report: Callable[[Path], list[str]]
     process_test: Callable[[Case], str | None]

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 
 @dataclass(frozen=True)
 class Path:
-    """Where a sender and a receiver stand: what comes before their commands, the receiver's address and interface."""
+    """Where a sender and a receiver run: the prefix of their commands, the receiver's address and interface."""
 
     name: str
     before_sender: tuple[str, ...]
@@ -57,7 +57,7 @@ class Star:
     names: tuple[str, ...]
 
     def before(self, i: int) -> tuple[str, ...]:
-        """What comes before a command that is to run in namespace i."""
+        """Prefix of a command that is to run in namespace i."""
         return ("ip", "netns", "exec", self.names[i])
 
     @staticmethod

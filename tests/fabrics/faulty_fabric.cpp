@@ -186,7 +186,7 @@ bool FaultyFabric::try_send(Slot& slot, std::uint32_t index) noexcept {
         --slot.n_under_way;
         return false;  // no room yet; if the peer is down, on_peer() gives it up
     }
-    if (slot.n_under_way == 0) finish(index);  // told from within inner_->send()
+    if (slot.n_under_way == 0) finish(index);  // inner_->send() called on_done() already
     return true;
 }
 

@@ -124,8 +124,8 @@ class FaultyFabric final : public Fabric, private Listener {
     std::mt19937_64 random_;
     Fate fate_;
     std::vector<Slot> slots_;
-    std::vector<std::uint32_t> free_, held_;  ///< slots without a use; slots with something to send, the oldest first
-    Fifo<std::uint32_t> finished_;            ///< slots of which the caller is still to be told
+    std::vector<std::uint32_t> free_, held_;  ///< unused slots; slots with a message to send, the oldest first
+    Fifo<std::uint32_t> finished_;            ///< slots whose end the caller is still to hear of
     Nanoseconds looked_ns_ = 0;               ///< when send_due() looked at them
     bool has_untried_ = false;                ///< held since then
     bool timer_runs_ = false;

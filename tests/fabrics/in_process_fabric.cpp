@@ -293,7 +293,7 @@ bool InProcessFabric::try_take_one() noexcept {
     return true;
 }
 
-/// What is the sender's, its bytes and its queue, is touched under the lock; the listener is told without it.
+/// The sender's bytes and queue are accessed under the lock; the listener is called without it.
 void InProcessFabric::receive(const Item& item, Lock& lock) noexcept {
     const std::span header(item.header, item.header_bytes);
     std::span<std::byte> place;

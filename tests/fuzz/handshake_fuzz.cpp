@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Whoever connects to a stream's socket: packets of any content and size, with descriptors of any kind, of memory
-// that is not what was said of it. A handshake comes to an end, with a reason; where it was agreed, all of the ring can
-// be written and read.
+// A program that connects to a stream's socket: packets of any content and size, with descriptors of any kind, of
+// memory that is not what was said of it. A handshake comes to an end, with a reason; where it was agreed, all of the
+// ring can be written and read.
 #include <fcntl.h>
 #include <sys/eventfd.h>
 #include <sys/mman.h>

@@ -98,7 +98,7 @@ def l0_slice(*n_hits: int, first_slice: int = 50, run: int = 7) -> bytes:
 
 
 def camera_chunk(done: int, content: bytes) -> bytes:
-    """A chunk of the camera's table, behind the filters that it has passed and its length: bit 2 zstd."""
+    """A chunk of the camera's table, after a mask of the filters it has passed (bit 2: zstd) and its length."""
     return struct.pack("<BH", done, len(content)) + (zstd_frame(content) if done & 4 else content)
 
 

@@ -11,7 +11,7 @@
 namespace publish = anello::publish;
 
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
-    std::vector<std::byte> record(size);  // aligned, and exactly as long as what came
+    std::vector<std::byte> record(size);  // aligned, and exactly as long as the input
     if (size > 0) std::memcpy(record.data(), data, size);
     // The length is made right, or most changes of length would end there; not with an odd run, so that it is seen too.
     if (size >= sizeof(publish::RecordHeader) && (std::to_integer<unsigned>(record[24]) & 1U) == 0)

@@ -54,8 +54,8 @@ class Input {
     std::span<const std::uint8_t> left_;
 };
 
-/// Keeps what it is given until the input says what becomes of it, and its contract: what it has for a peer that is
-/// given up is told as failed, with the next progress.
+/// Keeps each message until the input decides its outcome, within a fabric's contract: messages for a peer that is
+/// given up are reported as failed, with the next progress.
 class Transport final : public fabric::Fabric {
   public:
     struct Sent {

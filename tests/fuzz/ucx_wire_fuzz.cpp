@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What fabrics over UCX tell each other beside UCX's own bytes: headers, addresses and keys of peers are taken apart
+// The messages of fabrics over UCX, without UCX's own bytes: headers, addresses and keys of peers are taken apart
 // within their length, or refused with a reason; what is taken can be written again.
 #include <algorithm>
 #include <cstdlib>
@@ -30,7 +30,7 @@ void check_header(std::span<const std::byte> bytes) {
     require(body.empty() || body.data() + body.size() <= bytes.data() + bytes.size());
 }
 
-/// As a peer wraps what it gives, whatever that is: the checksum is right, or nothing behind it would be looked at.
+/// Wraps any bytes as a peer does: the checksum is right, as the receiver would not read what follows a wrong one.
 std::vector<std::byte> wrapped(std::uint32_t magic, std::span<const std::byte> inner) {
     std::uint64_t sum = 0xcbf29ce484222325U;
     for (const std::byte byte : inner) sum = (sum ^ static_cast<std::uint64_t>(byte)) * 0x100000001b3U;

@@ -4,7 +4,7 @@
     python tests/lookalikes/make.py FOLDER
 
 It is written from the published formats, with the standard library alone, and shares nothing with what reads the files.
-FOLDER/truth.json tells what is in them. The same files are made each time; those that C++ tests read lie beside this.
+FOLDER/truth.json tells what is in them. Each call makes the same files; those that C++ tests read lie next to this one.
 """
 
 import json
@@ -159,8 +159,8 @@ def na62_events() -> tuple[str, str, dict[str, Any]]:
     """na62_run8548_events_hits.csv and _rings.csv.
 
     As there: numbers with gaps; hits out of time, in one event those of another ring; events without such; fits that
-    failed, of which one left a circle where there is none and one nothing; a ring of so few hits beside others that it
-    is found only by who knows what rings are like there.
+    failed, of which one left a circle where there is none and one nothing; a ring of so few hits next to others that it
+    is found only by a finder that knows how many hits a ring has there.
     """
     dice, all_pmts = Dice(3), pmts()
     far, few = (-505.0, 41.5, 205.3), 6

@@ -16,7 +16,7 @@ class Mutant:
     kind: str  # which rule made it: "comparison", "condition", ...
 
     def applied(self, source: bytes) -> bytes:
-        """The source with the fault in it. Newlines that it swallows come back behind it."""
+        """The source with the fault in it. Newlines that it swallows are put back after it."""
         swallowed = source[self.offset : self.offset + self.length].count(b"\n") - self.text.count("\n")
         fault = self.text.encode() + b"\n" * swallowed
         return source[: self.offset] + fault + source[self.offset + self.length :]

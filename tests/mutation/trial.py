@@ -110,7 +110,7 @@ class Bench:
         return cls(subject, cwd, timeout_s=10 + 5 * (time.monotonic() - begin))
 
     def judge(self, path: Path, text: bytes, work: Path) -> Judged:
-        """What becomes of one mutant: its text in place of the file's."""
+        """The outcome of one mutant: its text replaces the file's."""
         shutil.rmtree(work, ignore_errors=True)
         work.mkdir(parents=True)
         made = self.subject.make(path, text, work)

@@ -43,7 +43,7 @@ def add_executions(path: Path, more: Mapping[str, int]) -> None:
 
 
 class Fuzzers:
-    """programs: where the targets were built; what they learn is kept beside them."""
+    """programs: where the targets were built; the inputs that they learn are kept next to them."""
 
     name, share = "fuzz", 0.25
 
@@ -58,7 +58,7 @@ class Fuzzers:
         return f"there are no fuzzers in {PROGRAMS.relative_to(ROOT)}, which need clang"
 
     def search(self, turn: Turn) -> Outcome:
-        """As many targets as have LEAST_S each; the next turn goes on behind them."""
+        """Runs as many targets as have LEAST_S seconds each; the next turn continues after them."""
         seed = cases.new_seed()
         seconds = turn.seconds_left()
         n_each = max(1, min(-(-len(self._targets) // AT_A_TIME), round(seconds / LEAST_S)))

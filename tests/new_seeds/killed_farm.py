@@ -6,7 +6,7 @@ farm's ledger close?
         [--large] [--standby] [--audit] [--cuts] [--set KEY=VALUE]
 
 Three nodes on this machine that all read out and build, as fast as they can, for two seconds. Each seed draws who, when
-(from before the run begins to its very end), and what: killed (SIGKILL), told to end (SIGTERM), or stopped for up to
+(from before the run begins to its very end), and what: killed (SIGKILL), ended (SIGTERM), or stopped for up to
 three peer timeouts (SIGSTOP). --large: messages of 1 MB and 100 credits. A survivor that ends by a signal has crashed.
 Where the manager dies, nobody writes the farm's report, and only crashes count; with --standby, node 1 takes over, and
 the report tells how long nothing was built. --audit: nodes store what they build, and their files are read and compared

@@ -50,7 +50,7 @@ class Kills:
         return outcome
 
     def _tried(self, seed: int, options: Sequence[str], turn: Turn) -> dict[str, Any] | None:
-        """None: it was told to end. Raises NotRunError."""
+        """None: the search was stopped meanwhile. Raises NotRunError."""
         said = run([*self._program, *command_words(seed, options)], turn)
         if said.code is None:
             return None

@@ -17,7 +17,7 @@ from typing import TypeVar
 
 ROOT = Path(__file__).parents[2]
 AT_A_TIME = 2
-PATIENCE_S = 60.0  # for a program that was told to end
+PATIENCE_S = 60.0  # for a program that was ordered to end
 LOOK_S = 0.05
 
 Unit = TypeVar("Unit")
@@ -42,7 +42,7 @@ class Said:
 
 
 class Turn:
-    """How long a kind of search may go on: until its time is over, or somebody says stop."""
+    """How long a kind of search may run: until its time is over, or the search is stopped."""
 
     def __init__(self, seconds: float, stop: threading.Event) -> None:
         self.stop = stop

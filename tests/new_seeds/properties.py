@@ -20,7 +20,7 @@ DICE = re.compile(r"\brc::check\(|\btest::seed\(\)")
 PASSED = re.compile(r"^OK, passed (\d+) tests", re.MULTILINE)  # rc::check() says so
 FAILED = re.compile(r"^\[  FAILED  \] ([\w/.]+)(?:, where .*)? \(\d+ ms\)$", re.MULTILINE)
 BEGUN = re.compile(r"^\[ RUN      \] (\S+)$", re.MULTILINE)
-CASES = 100  # of a property, as RapidCheck has it
+CASES = 100  # of a property, RapidCheck's default
 
 
 @dataclass(frozen=True)
@@ -29,7 +29,7 @@ class Properties:
 
     program: Path
     tests: tuple[str, ...]
-    rapidcheck: tuple[str, ...]  # of those, which RapidCheck runs and says nothing of
+    rapidcheck: tuple[str, ...]  # subset of tests, which RapidCheck runs without printing their names
 
     @property
     def filter(self) -> str:
@@ -93,7 +93,7 @@ class CppProperties:
         )
 
     def _units(self, seed: int) -> Iterator[tuple[Properties, int]]:
-        """Each file once in a turn, the next turn goes on behind it."""
+        """Each file once in a turn; the next turn continues after the last one."""
         known = [one for one in self._of if one.program.exists()]
         for _ in known:
             yield known[self._next % len(known)], seed

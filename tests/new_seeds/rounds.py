@@ -24,7 +24,7 @@ class Search:
         self._kinds = [kind for kind in kinds if self._is_there(kind)]
 
     def run(self, seconds: float) -> int:
-        """For about so long; the exit code."""
+        """Searches for about this time; returns the exit code."""
         if not self._kinds:
             print("nothing can be searched here")
             return NOT_SEARCHED
@@ -44,7 +44,7 @@ class Search:
         return not why
 
     def _round(self, seconds: float) -> None:
-        """What one kind takes too long, all behind it have less, but each has a turn."""
+        """If one kind takes too long, all after it have less time, but each has a turn."""
         until_s = time.monotonic() + seconds
         kinds = list(self._kinds)
         for i, kind in enumerate(kinds):

@@ -62,7 +62,7 @@ class Virtual:
         return Outcome(f"{words}: {sums}", counts, self._kept(told))
 
     def _kept(self, told: Mapping[str, Any]) -> list[Finding]:
-        """Of each fault one seed, and beside it what is left of its scenario when it was reduced."""
+        """One seed of each fault, and what is left of its scenario when it was reduced."""
         found = []
         for one in told["shown"]:
             what, again = one["findings"][0], one["command"]

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Sends a stream to the example of the card, try_card.py PROGRAM, which must tell what came."""
+"""Sends a stream to the example of the card, try_card.py PROGRAM, which must print the datagrams that came."""
 
 import re
 import socket

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Runs the detector that tests/package builds out of tree: try_detector.py INSTALLED
 
-INSTALLED holds its package. Beside it come the entry point that an installed distribution has, and a package anello
+INSTALLED holds its package. To it are added the entry point that an installed distribution has, and a package anello
 that does not see the detectors of the source tree, so that nothing but the entry point leads to it.
 """
 
@@ -24,7 +24,7 @@ own, ours = compiled_part("{NAME}"), anello._engine
 assert own.__name__ == "{NAME}._engine", own
 assert own.Node is not ours.{NAME}.Node
 assert own.ConfigError is not ours.ConfigError
-assert own.set_nanet_library is not ours.set_nanet_library  # compiled_part has told both where the card is
+assert own.set_nanet_library is not ours.set_nanet_library  # compiled_part has given both the card's path
 for module, node in ((own, own.Node), (ours, ours.{NAME}.Node)):  # each raises its own
     try:
         node({{}})

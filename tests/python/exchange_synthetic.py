@@ -51,7 +51,7 @@ class Meeting:
         self.say(who, "hello", **hello(rank, self.n_nodes, *settings, **other).as_dict())
 
     def wait(self, seconds: float, *alive: bytes) -> None:
-        """Time passes, in which these go on saying that they live."""
+        """Lets time pass, while these nodes continue to say that they live."""
         end_s = self.now_s + seconds
         while self.now_s < end_s:
             self.now_s += 0.25
@@ -194,7 +194,7 @@ def exchange_record(n_nodes: int = 4, *settings: str, **other: Any) -> ExchangeR
 
 
 class FakeNode:
-    """Is finished when it was stopped, or fails when it is told to."""
+    """Is finished when it was stopped, or fails with `failure`."""
 
     def __init__(self, values: dict[str, Any], failure: str = "") -> None:
         self.values, self.calls = values, []

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A wire that loses what it is told to: front ends send to it, and it hands datagrams on to a node's ports."""
+"""A wire that loses datagrams by a rule: front ends send to it, and it hands the others on to a node's ports."""
 
 import selectors
 import socket
@@ -8,7 +8,7 @@ from collections.abc import Callable, Sequence
 from types import TracebackType
 from typing import Self
 
-# (port's place, how many came there before it, the datagram) -> what goes on: nothing, itself, or more
+# (port's place, how many came there before it, the datagram) -> the datagrams that leave: none, itself, or more
 Rule = Callable[[int, int, bytes], Sequence[bytes]]
 
 

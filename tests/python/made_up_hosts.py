@@ -17,7 +17,7 @@ Files = dict[str, str]
 
 @dataclass
 class MadeUpMachine:
-    """Answers as told; an answer that is an exception is raised."""
+    """Gives the answers in `answers`; an answer that is an exception is raised."""
 
     answers: dict[str, object] = field(default_factory=dict)
 

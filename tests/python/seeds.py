@@ -5,7 +5,7 @@ import os
 
 
 def seed() -> int:
-    """ANELLO_SEED, or 1. Printed, so that it stands beside a failure."""
+    """ANELLO_SEED, or 1. It is printed, so that the output of a failed test shows it."""
     value = int(os.environ.get("ANELLO_SEED", "1"))
     print(f"seed {value}: ANELLO_SEED={value} draws the same again")
     return value

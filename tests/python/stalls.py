@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Machines whose cores others take: how long a program may stand still, and what to do when it stood still for longer.
 
-Simulated front ends that stood still were silent, and what came later was late, for which no node is to blame.
+Simulated front ends that stood still were silent, and their later fragments were late, for which no node is to blame.
 """
 
 from collections.abc import Mapping

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Captures that others had trouble with, replayed into a node by its command: what a run says of each. They lie beside
+"""Captures that others had trouble with, replayed into a node by its command: what a run says of each. They lie next to
 the checkout, and where they are not these tests are skipped; the same kinds are made anew by the tests of the parts
 (pcap_backend_test.cpp, stream_receiver_test.cpp, builder_test.cpp)."""
 

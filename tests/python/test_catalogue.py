@@ -182,7 +182,7 @@ def test_what_is_no_text_is_kept_readable(catalogue: Catalogue, tmp_path: Path) 
 def test_a_run_whose_process_is_gone_has_crashed(catalogue: Catalogue, clock: Clock, tmp_path: Path) -> None:
     gone, mine = (catalogue.runs.begin(origin(), tmp_path, process=one) for one in (ended_process(), Process.this()))
     clock.now_ns += 1
-    with Catalogue(of_runs_in(tmp_path), clock=clock):  # whoever opens it next
+    with Catalogue(of_runs_in(tmp_path), clock=clock):  # the next program that opens it
         assert [run["state"] for run in catalogue.runs.find()] == ["configured", "crashed"]
     assert catalogue.runs.get(gone)["ended_ns"] == clock.now_ns
     assert "ended without a word" in catalogue.runs.get(gone)["verdict"]

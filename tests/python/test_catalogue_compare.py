@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Two runs beside each other: what differs is found, and chance is not taken for a difference."""
+"""Comparison of two runs: differences are found, and chance is not taken for a difference."""
 
 import itertools
 import math
@@ -147,7 +147,7 @@ LEGS = {"sent to placed": 9, "placed to built": 10, "built to decided": 11}  # l
 
 
 def made(rng: np.random.Generator, efficiency: dict[str, float] = EFFICIENCY) -> dict[str, Any]:
-    """A run as the catalogue has it, all of it by chance."""
+    """A run as an entry of the catalogue, with all numbers drawn by chance."""
     n, quality = int(rng.poisson(N_EVENTS)), {}
     for name, true in efficiency.items():
         value, error = rng.binomial(1000, true) / 1000, (true * (1 - true) / 1000) ** 0.5
@@ -180,14 +180,14 @@ def test_of_a_thousand_pairs_of_equal_runs_no_more_differ_than_is_promised() -> 
     print("seed 14")
     found = [compare.judged(made(rng), made(rng)) for _ in range(N_PAIRS)]
     up_to = np.cumsum([math.comb(N_PAIRS, k) * risk**k * (1 - risk) ** (N_PAIRS - k) for k in range(30)])
-    at_most = int(np.searchsorted(up_to, 0.9999))  # of pairs with that risk each, as chance has it
+    at_most = int(np.searchsorted(up_to, 0.9999))  # of pairs with that risk each, by chance alone
     assert sum(bool(beyond(one)) for one in found) <= at_most
     each_alone = sum(any(row["chance"] < risk for row in comparisons(one).values()) for one in found)
     assert each_alone > at_most, "else this could not see that many comparisons are not allowed for"
 
 
 def test_a_true_difference_is_found_among_many_comparisons() -> None:
-    """In nearly all pairs, and nothing beside it."""
+    """It is found in nearly all pairs, and nothing else is."""
     rng = np.random.default_rng(15)
     print("seed 15")
     found = [beyond(compare.judged(made(rng), made(rng, EFFICIENCY | {"pions": 0.8}))) for _ in range(50)]

@@ -91,7 +91,7 @@ def test_numbers_only_rise_and_nothing_is_damaged(in_memory: Path) -> None:
     memory_before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
     while sum(map(len, lives)) < RUNS:
         lives.append(killed_after(in_memory, rng.randint(1, MOST_IN_A_LIFE), rng))
-        with Catalogue(of_runs_in(in_memory)):  # whoever opens it next
+        with Catalogue(of_runs_in(in_memory)):  # the next program that opens it
             pass
     given = [number for life in lives for number in life]
     assert given == sorted(set(given))

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The ledger of a run that goes on."""
+"""The ledger during a run."""
 
 import pytest
 from hypothesis import given

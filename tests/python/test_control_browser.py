@@ -38,7 +38,7 @@ class Steady(FakePages):
 
 
 class SteadyFarm(Steady, FarmPages):
-    """Likewise, of a farm."""
+    """The same for a farm."""
 
 
 class Scene:
@@ -80,7 +80,7 @@ def context(browser: Browser) -> Iterator[BrowserContext]:
 
 
 def opened(context: BrowserContext, address: str) -> tuple[Page, list[str]]:
-    """The page, and what went wrong in it."""
+    """The page, and the list of its JavaScript errors."""
     page, wrong = context.new_page(), []
     page.on("pageerror", lambda error: wrong.append(str(error)))
     page.on("console", lambda message: wrong.append(message.text) if message.type == "error" else None)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Real runs, looked at while they go on: what each chain's own view makes of its counters."""
+"""Real runs, looked at while they run: what each chain's own view makes of its counters."""
 
 import json
 import subprocess

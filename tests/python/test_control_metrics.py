@@ -148,7 +148,7 @@ class LivelyPages(FakePages):
 
 
 class LivelyFarm(LivelyPages, FarmPages):
-    """Likewise, of a farm."""
+    """The same for a farm."""
 
 
 @pytest.fixture

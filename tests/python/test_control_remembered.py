@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The API with a real catalogue behind it."""
+"""The API on a real catalogue."""
 
 from collections.abc import Iterator
 from pathlib import Path

@@ -290,7 +290,7 @@ def test_marking_writing_acknowledging(running: Room) -> None:
     assert running.http.post("/api/v1/runs/41/quality", json={"quality": "fine", "author": "me"}).status_code == 422
 
 
-# --- What is told -------------------------------------------------------------------------------------------------
+# --- What is sent -------------------------------------------------------------------------------------------------
 def live(room: Room) -> dict[str, Any]:
     told: dict[str, Any] = room.http.get("/api/v1/now").json()["live"]
     return told

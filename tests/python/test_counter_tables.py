@@ -69,7 +69,7 @@ class Block(dict[str, int]):
 
 
 class Reads:
-    """Who looks at which counter: rows of ledgers, by their level, and verdicts."""
+    """Which rows of ledgers, by their level, and which verdicts read each counter."""
 
     def __init__(self) -> None:
         self._tables = {table["table"]: table for table in _engine.counter_tables()}

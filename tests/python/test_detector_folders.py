@@ -18,7 +18,7 @@ GENERIC = [
 TEXTS = {"", ".cpp", ".hpp", ".h", ".cu", ".cuh", ".in", ".json", ".py", ".pyi", ".toml", ".txt"}
 
 
-# What a detector sends or writes is a format, and formats are for whoever reads them: packets lie in engine/wire,
+# What a detector sends or writes is a format, and formats are for other programs, too: packets lie in engine/wire,
 # records in publish/record.hpp. A bench is named after what it runs.
 FORMATS = ("engine/wire/", "engine/publish/record.hpp", "cmake/public_headers.cmake")
 FORMAT_IN_CODE = re.compile(r"wire(::|/)\w+|\w+_(receive|bench)\b")

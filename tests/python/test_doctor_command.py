@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The doctor as a user types it, what it prints, and what it runs when it is told to."""
+"""The doctor as a user types it, what it prints, and what it runs on request."""
 
 import io
 import json

@@ -151,7 +151,7 @@ def test_what_cannot_be_read(capture: Path, tmp_path: Path) -> None:
 
 
 def test_a_file_of_messages_and_nothing_else(tmp_path: Path) -> None:
-    """As KM3NeT's programs write them, one behind the other."""
+    """As KM3NeT's programs write them, one after the other."""
     messages, path = seeds("daq"), tmp_path / "messages.dat"
     path.write_bytes(b"".join(messages))
     done = dump(path)

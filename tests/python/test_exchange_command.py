@@ -56,7 +56,7 @@ def test_wrong_sizes(text: str) -> None:
 
 
 def test_sizes_of_messages_are_events_of_a_packet() -> None:
-    config = synthetic.config()  # fragments of 200 bytes, 206 with what stands beside them
+    config = synthetic.config()  # fragments of 200 bytes, 206 with their headers
     assert packing_for(config, "1, 12e3,123648,1.2e6") == [1, 58, 600, 5825]
     for text in ("", "x", "12e3,", "1e99", "inf", "nan", "1.4e7"):
         with pytest.raises(ConfigError, match=r"^--message-sizes: must be bytes, at most 13,500,210"):

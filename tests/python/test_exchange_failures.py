@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Nodes that are killed, stand still or lose their link, each a process of its own: the others go on without them, the
-farm's ledger counts what was lost, and who is started again takes part again. All need the engine.
+"""Nodes, each a process, that are killed, stand still or lose their link: the others continue without them, the
+farm's ledger counts what was lost, and a node that is started again takes part again. All need the engine.
 
 Over UCX twice: through memory, as it is by default on one machine, and over its TCP.
 """
@@ -97,7 +97,7 @@ class Node:
         self.process.wait()
 
     def ends_by_itself(self) -> None:
-        """Because it cannot go on; it builds what has begun, and writes its report."""
+        """The node ends as it cannot continue; it builds the packets that it has begun, and writes its report."""
         assert eventually(lambda: self.has_ended, END_S)
         assert self.process.returncode == 1, self.said
 
@@ -381,7 +381,7 @@ def stored(folder: Path, rank: int) -> list[tuple[int, int, int]]:
     "protocol", ["push", *(pytest.param(one, marks=pytest.mark.long) for one in ("pull", "shift"))]
 )
 def test_a_stalled_node(begin: Begin, transport: tuple[str, str], protocol: str) -> None:
-    """It finds itself left when it goes on, says so, and may come again."""
+    """When it runs again, it finds that the others have given it up, says so, and may come again."""
     if transport[0] == "ucx" and protocol != "push":
         pytest.skip("with this protocol over tcp alone: what it does is no matter of the transport")
     farm = begin(ALL, f"exchange.protocol={protocol}")

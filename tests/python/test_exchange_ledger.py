@@ -242,7 +242,7 @@ def test_what_a_lossy_network_loses_is_known_by_its_numbers(farm: list[CounterDi
 
 
 def end_in_flight(farm: list[CounterDict], n_in_flight: int, n_never_came: int) -> dict[int, Account]:
-    """Node 0 ends before its transport has said what became of its last MFPs to node 1; of those some never came."""
+    """Node 0 ends before its transport has reported the outcome of its last MFPs to node 1; some never came."""
     add(farm[0], "readout", mfps_sent=-n_in_flight, mfps_in_flight_at_end=n_in_flight)
     add(farm[1], "builder", mfps_received=-n_never_came)
     accounts = {rank: synthetic.account_of(rank, N) for rank in range(N)}

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The rendezvous without sockets: who is let in, who is refused and told why, who is gone and came again."""
+"""The rendezvous without sockets: which nodes are let in, refused with a reason, or gone and come again."""
 
 import exchange_synthetic as synthetic
 import pytest

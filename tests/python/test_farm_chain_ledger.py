@@ -23,7 +23,7 @@ def zeros(*names: str) -> CounterDict:
 
 
 def exchange() -> tuple[CounterDict, CounterDict, CounterDict]:
-    """Manager, a node that reads out and one that builds: what they have beside the chain. All packets arrive."""
+    """Manager, a node that reads out and one that builds: their counters without the chain's. All packets arrive."""
     manager, readout, builder = (exchange_synthetic.counters_of(0, 1) for _ in range(3))
     readout["readout"] |= {"mfps_taken": N_MEPS, "mfps_left_at_end": 0}
     return {"manager": manager["manager"]}, {"readout": readout["readout"]}, {"builder": builder["builder"]}

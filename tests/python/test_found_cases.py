@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """What ./dev search once found, and was mended: each case of tests/cases is tried again.
 
-Seeds of chains, and of farms by what came out of them, are tried by the C++ tests; inputs of fuzzers by test_corpora.
+The C++ tests try seeds of chains, and those of farms that were judged by their output; test_corpora those of fuzzers.
 """
 
 import json

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A run against time: what came between two looks, of a run of any length."""
+"""A run against time: increments of counters between two looks, of a run of any length."""
 
 from typing import Any
 

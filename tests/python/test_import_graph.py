@@ -17,7 +17,7 @@ from anello import registry
 
 ROOT = Path(__file__).parents[2] / "anello"
 DETECTORS = ROOT.parent / "detectors"  # each of its folders is a package in anello
-WORDS_OF_DETECTORS = {"na62", "cta", "nectarcam", "km3net"}  # beside the names of their packages
+WORDS_OF_DETECTORS = {"na62", "cta", "nectarcam", "km3net"}  # in addition to the names of their packages
 # What may look like a detector's name in a generic module: parameters of libraries.
 ALLOWED = {"rich_markup_mode"}  # of typer, whose terminal library has the name of a detector
 

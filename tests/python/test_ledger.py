@@ -254,7 +254,7 @@ def test_dead_board_announces_less_than_it_made(node: CounterDict, source: Count
 
 
 def test_a_lost_last_marker_excuses_nothing(node: CounterDict, source: CounterDict) -> None:
-    """What came after the last marker that was heard is lost by number all the same."""
+    """A packet after the last marker that was heard is lost by number all the same."""
     lose_packets(node, 4)
     for marker_is_lost in (False, True):
         received = node["receive.board1"]

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The engine's own front ends and nodes on one host, with a wire between them that loses what it is told to: the ledger
+"""The engine's own front ends and nodes on one host, with a wire between them that loses datagrams by rule: the ledger
 names each number that was lost and excuses none."""
 
 import struct

@@ -55,7 +55,7 @@ def test_a_run_starts_and_stops_when_it_is_told(deep: Path, monkeypatch: pytest.
         with pytest.raises(ValueError, match="start is not possible while running"):
             run.order("start")
         run.close()
-        again = ManagedRun(deep)  # whoever led it may go; the run goes on and takes orders from the next
+        again = ManagedRun(deep)  # its control room may end; the run continues and takes orders from the next
         assert again.order("state")["state"] == "running"
         again.order("stop")
         thread.join()

@@ -86,7 +86,7 @@ def test_of_each_fault_one_farm_becomes_a_case(tmp_path: Path) -> None:
     lines = cases.read(tmp_path / "farm_seeds.txt")
     assert lines[0] == Case("12", "node 1: 34 taken, 32 sent; anello simulate --replay 12 --change faults=0")
     assert lines[1].words == "14"
-    assert found.search(turn()).findings == [], "the same fault is told once"
+    assert found.search(turn()).findings == [], "the same fault is reported once"
 
 
 def test_a_simulator_that_cannot_run_finds_nothing(tmp_path: Path) -> None:
@@ -173,7 +173,7 @@ def test_a_property_that_fails_is_kept_as_rapidcheck_shrank_it(tmp_path: Path) -
     assert "Falsifiable after 23 tests" in case.what
     assert [json.loads(line)[0] for line in (tmp_path / "calls").read_text().splitlines()] == [
         "--gtest_filter=Wire.Reads:*/Wire.Reads/*:Wire.Cut:*/Wire.Cut/*", "--gtest_filter=Wire.Reads"]  # fmt: skip
-    assert one.search(turn()).findings == [], "the same test is told once"
+    assert one.search(turn()).findings == [], "the same test is reported once"
 
 
 def test_a_test_without_rapidcheck_is_kept_by_its_seed(tmp_path: Path) -> None:
@@ -217,7 +217,7 @@ def test_an_example_that_fails_is_kept_by_its_seed(tmp_path: Path) -> None:
     assert test == "test_x.py::test_y"
     assert case.what == "assert 1000 < 1000; @reproduce_failure('6.150', b'AXic')"
     assert f"pytest 'test_x.py::test_y' --hypothesis-seed={seed}" in finding.again
-    assert one.search(turn()).findings == [], "the same test is told once"
+    assert one.search(turn()).findings == [], "the same test is reported once"
 
 
 def test_tests_that_cannot_be_collected_are_told(tmp_path: Path) -> None:

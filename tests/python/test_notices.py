@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Notices have times, are told at once, the same at most once a second, and are kept in the log."""
+"""Notices have times, are printed at once, an equal one at most once a second, and are kept in the log."""
 
 import json
 import resource

@@ -24,7 +24,7 @@ pytest.importorskip("anello._engine", reason="the compiled engine is not built")
 N_RUNS = int(os.environ.get("ANELLO_VERDICT_RUNS", "14"))
 pytestmark = [pytest.mark.process, pytest.mark.long, pytest.mark.timeout(60 + 20 * N_RUNS)]
 
-# What may go wrong, by the key that makes it so: what was asked for, what comes too late, what is not looked at.
+# What may go wrong, by the key that causes it: lost on purpose, too late, not looked at.
 TROUBLES = {
     "source.faults.loss": (0.01, 0.1),
     "source.faults.duplicate": (0.01, 0.2),
@@ -69,7 +69,7 @@ def listed(directory: Path) -> list[dict[str, Any]]:
 
 
 def live_word(settings: list[str], summary: dict[str, Any]) -> Word:
-    """What page and metrics say of these counters, while a run goes on."""
+    """What page and metrics say of these counters during a run."""
     view = view_of(load(ROOT / "detectors/rich/na62-rich.toml", [*SHORT, *settings]))
     node, source = summary["counters"]["node"], summary["counters"]["source"]
     flaws = [*view.flaws(node, source), *silent_boards(view.boards(node), source)]

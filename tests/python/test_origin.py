@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What a run comes from, and what nodes are told of it."""
+"""What a run comes from, and what its nodes know of this."""
 
 import json
 import os

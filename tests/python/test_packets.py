@@ -87,7 +87,7 @@ def test_fragments_of_mfp_have_a_verdict_each() -> None:
 
 
 def test_rich_frame_and_camera_group() -> None:
-    frame = packets.decode(seeds("rich_frame")[1][8:], "rich_frame")  # behind the stamp of its MFP
+    frame = packets.decode(seeds("rich_frame")[1][8:], "rich_frame")  # after the stamp of its MFP
     assert frame.verdict == "ok"
     assert len(frame.tables["hits"]) == frame.tables["events"].columns["n_hits"].sum() > 0
     for data in seeds("camera_group"):

@@ -277,7 +277,7 @@ def test_what_strangers_put_in_a_locks_place_is_neither_waited_for_nor_believed(
     ],
 )  # fmt: skip
 def test_threads_spin_where_a_core_is_free_for_it(of: UsableCores, spins: bool, why: str) -> None:
-    """Beside three other threads: of the node, of front ends, and this program."""
+    """Three other threads run as well: of the node, of front ends, and this program's."""
     found = may_spin(of, choose(1, of), 3)
     assert found[0] == spins
     assert why in found[1]

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The whole chain behind each way to receive: over the loopback, and between two network namespaces."""
+"""The whole chain with each way to receive: over the loopback, and between two network namespaces."""
 
 import json
 import os

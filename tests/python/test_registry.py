@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A chain of another package is there once it is installed: configuration, commands, records, and what goes wrong."""
+"""A chain of another package is there once it is installed: configuration, commands, records, and errors."""
 
 import os
 import subprocess

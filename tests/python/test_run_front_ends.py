@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Front ends that are killed or frozen while a run goes on: named, and the run ends with ledger, summary and report."""
+"""Front ends killed or frozen during a run: they are named, and the run ends with ledger, summary and report."""
 
 import json
 import os

@@ -69,7 +69,7 @@ def test_a_test_of_processes_that_fails_twice_has_failed(tmp_path: Path) -> None
 def test_a_unit_test_is_never_repeated(tmp_path: Path) -> None:
     assert status(tmp_path, unit="F.", process_a="F.") == 1
     assert outcomes(tmp_path) == {"unit": "failed", "process_a": "failed"}
-    assert (tmp_path / "process_a.test").read_text() == "."  # nor is anything beside it: the run has failed
+    assert (tmp_path / "process_a.test").read_text() == "."  # nor is any other test: the run has failed
 
 
 @pytest.mark.parametrize(("second", "wanted"), [(".", 0), ("S", 1)])

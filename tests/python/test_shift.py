@@ -53,7 +53,7 @@ class Shift:
         self.wait(word, lambda: self.page.inner_text("#state") == word)
 
     def take_picture(self, name: str) -> None:
-        """Beside the tutorial, where that was asked for."""
+        """Into the folder ANELLO_PICTURES, such as the tutorial's, if it is set."""
         if folder := os.environ.get("ANELLO_PICTURES"):
             self.page.evaluate("scrollTo(0, 0)")
             self.page.screenshot(path=Path(folder) / f"{name}.png")

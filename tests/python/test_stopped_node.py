@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A node that is stopped again and again, each time for longer than its time-out, while its front ends go on: what they
+"""A node that is stopped again and again, each time for longer than its time-out, while its front ends send: what they
 sent meanwhile lies unread, and nobody was silent."""
 
 import contextlib

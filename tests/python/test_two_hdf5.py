@@ -71,7 +71,7 @@ def test_what_one_library_writes_the_other_reads(tmp_path: Path, environment: st
 
 
 def test_a_growing_file_shows_more_each_time_it_is_opened(tmp_path: Path) -> None:
-    """By another process than its writer, as any reader of a run that goes on."""
+    """Another process than its writer opens it, like any reader during a run."""
     from test_run import start
 
     path = tmp_path / "run/decisions.h5"

@@ -208,7 +208,7 @@ context.term()  # the other side may still wait for the last ones
 
 
 def test_a_sender_is_held_back_by_the_high_water_marks(make: Make, spawn: Spawn, endpoint: str) -> None:
-    """What fits into the marks, the ring and twice that lent goes, then the sender is told to wait; nothing is lost or
+    """What fits into the marks, the ring and twice that lent goes out, then the sender must wait; nothing is lost or
     out of turn."""
     pull = make(zmq.PULL, RCVHWM=5)
     pull.bind(f"ring://{endpoint}")
@@ -485,7 +485,7 @@ while True:
     i += 1
     push.send(i.to_bytes(4, "little") * (12_500 if i % 20 else 50_000))
 """)
-    # Each too large one costs what was under way behind it.
+    # Each message that is too large costs the messages under way after it.
     received = [pull.recv() for _ in range(50)]
     assert all(len(message) == 50_000 for message in received)
     numbers = [int.from_bytes(message[:4], "little") for message in received]

@@ -285,7 +285,7 @@ def test_a_peer_by_hand_can_lend(pull: zmq.Socket, endpoint: str) -> None:
     stranger.send(loan(2, 40_000, more=True) + loan(15, 10))
     frames = pull.recv_multipart(copy=False)
     assert [bytes(frame) for frame in frames] == [b"x" * 40_000, b"y" * 10]
-    returned = 3 * 64  # behind the header
+    returned = 3 * 64  # after the header
     assert os.pread(memory, N_CELLS, returned) == bytes(N_CELLS)
     frames.clear()
     assert os.pread(memory, N_CELLS, returned) == b"\0\0\1" + bytes(12) + b"\1"

@@ -150,7 +150,7 @@ TYPED_TEST_P(FabricConformance, AllToAllInOrderAndBalanced) {
     this->expect_balance(farm);
 }
 
-/// It may pass by what was sent before; of what was sent each token is told once all the same.
+/// An urgent message may overtake earlier ones; the sender is still notified once of the token of each earlier one.
 TYPED_TEST_P(FabricConformance, WordsComeToo) {
     constexpr std::size_t n_words = 40;
     Farm<TypeParam> farm(2);
@@ -397,7 +397,7 @@ TYPED_TEST_P(FabricConformance, ADisconnectedPeerMayComeBack) {
         EXPECT_EQ(farm.listener(0).messages.size(), 1U);
         EXPECT_EQ(farm.listener(1).n_changes(0, PeerState::down), static_cast<std::size_t>(round + 1));
     }
-    EXPECT_EQ(farm.listener(0).n_changes(1, PeerState::down), 0U) << "who disconnects is not told";
+    EXPECT_EQ(farm.listener(0).n_changes(1, PeerState::down), 0U) << "the side that disconnects is not notified";
 }
 
 TYPED_TEST_P(FabricConformance, ADeadPeerIsToldOnceAndAllThatIsOwedToIt) {
@@ -417,7 +417,7 @@ TYPED_TEST_P(FabricConformance, ADeadPeerIsToldOnceAndAllThatIsOwedToIt) {
     EXPECT_EQ(farm.listener(2).n_changes(1, PeerState::down), 1U);
     EXPECT_EQ(farm.fabric(0).send(1, {}, {}, 0), Status::peer_down);
     ASSERT_EQ(farm.send(0, 2, {}, payload, 1), Status::ok);
-    EXPECT_TRUE(farm.until([&] { return farm.listener(2).messages.size() == 1; })) << "the others go on";
+    EXPECT_TRUE(farm.until([&] { return farm.listener(2).messages.size() == 1; })) << "the others continue";
 }
 
 TYPED_TEST_P(FabricConformance, AHalfMessageOfADeadPeerIsNeverTold) {
@@ -465,7 +465,7 @@ REGISTER_TYPED_TEST_SUITE_P(FabricConformance, EachComesUpOnceWithEachAndItself,
                             ADeadPeerIsToldOnceAndAllThatIsOwedToIt, AHalfMessageOfADeadPeerIsNeverTold,
                             ARestartedPeerConnectsAnew);
 
-/// Of transports with a descriptor: what waits for it goes on when something comes.
+/// Transports with a descriptor: a thread that waits for it wakes when a message arrives.
 template <typename Traits>
 class FabricWaiting : public FabricConformance<Traits> {};
 
@@ -583,7 +583,7 @@ TYPED_TEST_P(FabricLiveness, WhoSendsMoreThanLeavesInTimeStaysUp) {
     }
 }
 
-/// Neither do the others give it up, nor it the others when it goes on, whether it alone stood still or all did.
+/// Neither do the others give it up, nor it the others when it runs again, whether it alone stood still or all did.
 TYPED_TEST_P(FabricLiveness, WhoStandsStillForLessThanThePeerTimeoutIsNotDown) {
     Farm<TypeParam> farm(3);
     farm.connect_all();

@@ -39,7 +39,7 @@ inline Bytes pattern(std::uint64_t seed, std::size_t n_bytes) {
     return bytes;
 }
 
-/// Writes down what it is told, and what should not have happened.
+/// Records what the fabric reports to it, and fails the test where this should not have happened.
 class Recorder final : public Listener {
   public:
     struct Message {
@@ -81,12 +81,12 @@ class Recorder final : public Listener {
     }
     void on_peer(Peer peer, PeerState state) noexcept override {
         EXPECT_TRUE(state == PeerState::up || state == PeerState::down);
-        EXPECT_NE(state_of(peer), state) << "told twice";
+        EXPECT_NE(state_of(peer), state) << "reported twice";
         changes.push_back({peer, state});
         states_[peer] = state;
     }
 
-    /// The test disconnected or connects anew, of which a listener is not told.
+    /// The test disconnected or connects anew, which the fabric does not report to its listener.
     void forget(Peer peer) { states_[peer] = PeerState::absent; }
     PeerState state_of(Peer peer) const {
         const auto found = states_.find(peer);
@@ -193,7 +193,7 @@ class Farm {
         clock_.advance(1'000);
         return n_things;
     }
-    /// Steps until it holds, or for so long that it never will.
+    /// Steps until `holds` is true, or gives up after a long time.
     bool until(const std::function<bool()>& holds) {
         return anello::test::comes_true(holds, [this] {
             if (step() == 0) std::this_thread::yield();
@@ -207,8 +207,8 @@ class Farm {
         const Nanoseconds end = clock_.monotonic_ns() + time_ns;
         pass_until([&] { return clock_.monotonic_ns() >= end; });
     }
-    /// Lets time pass until it holds, or for so long that it never will. Sockets, and the thread that UCX has of its
-    /// own, live in real time: each quarter of a heartbeat leaves them a moment, or who lives would not be heard in
+    /// Lets time pass until `holds` is true, or for 10 connect timeouts. Sockets, and the thread that UCX has of its
+    /// own, live in real time: each quarter of a heartbeat leaves them a moment, or live peers would not be heard in
     /// time on a busy machine.
     bool pass_until(const std::function<bool()>& holds) {
         const Nanoseconds end = clock_.monotonic_ns() + 10 * config_.connect_timeout_ns;

@@ -101,7 +101,7 @@ TYPED_TEST(PublisherConformance, WhatASlowSubscriberMissesIsCountedAndSeenAsGaps
     for (int i = 0; i < 1000; ++i) ASSERT_TRUE(publishing.try_next(large));
     std::vector<std::uint64_t> numbers;
     if (const auto first = wait_for_next(subscriber)) numbers.push_back(test::checked_number(*first));
-    std::thread closing([&] { publishing.publisher().close(); });  // ZeroMQ waits for who reads
+    std::thread closing([&] { publishing.publisher().close(); });  // ZeroMQ waits for readers
     for (const std::uint64_t number : read_to_the_end(subscriber)) numbers.push_back(number);
     subscriber.die();
     closing.join();
@@ -148,7 +148,7 @@ TYPED_TEST(PublisherConformance, ASubscriberThatStandsStillIsToldOfOnce) {
     }
     clock.advance(stall_ns);
     publishing.try_next(large);
-    EXPECT_TRUE(publishing.publisher().notices().empty()) << "told twice";
+    EXPECT_TRUE(publishing.publisher().notices().empty()) << "reported twice";
     subscriber.die();
 }
 
@@ -195,7 +195,7 @@ TYPED_TEST(PublisherConformance, WhatIsLongerThanAnnouncedIsRefused) {
 TYPED_TEST(PublisherConformance, TwoPublishersCannotHaveOneAddress) {
     const PublishConfig config = TypeParam::config(WhenFull::drop);
     Publishing first(config);
-    if (config.to == PublishTo::stream) {  // ZeroMQ takes an ipc:// path from whoever has it
+    if (config.to == PublishTo::stream) {  // ZeroMQ takes an ipc:// path from its present owner
         EXPECT_THROW(Publishing second(config), SystemError);
     }
     PublishConfig wrong = config;

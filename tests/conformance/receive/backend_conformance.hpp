@@ -41,7 +41,7 @@ inline Bytes random_bytes(std::mt19937& random, std::size_t n_bytes) {
     return bytes;
 }
 
-/// Takes until `n_expected` came, or nothing for so long that nothing will.
+/// Takes until `n_expected` datagrams came, or gives up after many calls without any.
 inline std::vector<Delivery> take(Backend& backend, std::size_t n_expected, std::size_t batch_size = 32) {
     std::vector<Delivery> taken;
     std::vector<Datagram> batch(batch_size);

@@ -6,7 +6,7 @@
 
 namespace anello::receive::conformance {
 
-/// Sends as it is told, or (GRO) runs of equal size as super-packets, which a loopback carries whole.
+/// Sends each datagram alone, or (GRO) runs of equal size as super-packets, which a loopback carries whole.
 template <typename SocketLike, bool gro, bool ip6 = false>
 class SocketCarrier {
   public:

@@ -60,7 +60,7 @@ Fragments far_block(Dice& dice, std::uint32_t board) {
     return block;
 }
 
-/// One round of a faulty board. True: it has told its end, all that it sends later in this burst is its window.
+/// One round of a faulty board. True: it has sent its end, and all that it sends later in this burst is its window.
 bool give_faulty(Dice& dice, MergerRig& rig, std::uint32_t board, std::uint32_t round, Fault fault) {
     Fragments own = block_of(board, round);
     switch (fault) {
@@ -142,7 +142,7 @@ TEST(MinorityProperty, FaultsOfAFewBoardsTouchNothingOfTheOthers) {
                 if (dice.below(3) == 0) rig.work();
             }
             rig.work();
-            // Whoever is waited for in vain is left behind: that is the end of its window.
+            // The merger no longer waits for a board that stays silent: that is the end of its window.
             for (int i = 0; in_window[round] && i < 4; ++i) {
                 rig.pass(config.timeout_ns);
                 rig.work();

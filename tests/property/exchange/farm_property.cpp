@@ -86,8 +86,8 @@ std::uint64_t n_after_the_last(const FarmRig& rig) {
     return n;
 }
 
-/// What each life of a builder built, by its sink, and what the manager says of it; a builder that was taken for dead
-/// and goes on tells of the rest. Nothing is left over.
+/// What each life of a builder built, by its sink, and what the manager says of it; the builder itself reports the rest
+/// if it was taken for dead and lives. Nothing is left over.
 struct Account {
     std::uint64_t n_complete = 0, n_incomplete = 0, n_lost = 0;
 };
@@ -152,7 +152,7 @@ TEST(FarmProperty, WithoutRoomWhatIsDroppedIsToldAndCounted) {
         check_readouts(rig);
         check_parts(rig, config);
     };
-    EXPECT_TRUE(rc::check("what is dropped is told and counted", property));
+    EXPECT_TRUE(rc::check("what is dropped is reported and counted", property));
 }
 
 TEST(FarmProperty, OnATransportThatLosesEachPacketHasOneOutcome) {

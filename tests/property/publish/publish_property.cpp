@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Whatever subscribers do, every record has one outcome, and whoever gets it gets it whole; any bytes are read or
+// Whatever subscribers do, every record has one outcome, and comes whole or not at all; any bytes are read or
 // refused.
 #include <rapidcheck/gtest.h>
 

@@ -8,8 +8,8 @@
 
 #include "unit/receive/stream_rig.hpp"
 
-/// Random streams with every fault at once, through both policies: what came in is what is accounted for, compared
-/// with a book kept beside. Rapidcheck prints the seed of a failing case.
+/// Random streams with every fault at once, through both policies: all input is accounted for, as a comparison
+/// with an independent count shows. Rapidcheck prints the seed of a failing case.
 namespace anello::receive::conservation_test {
 namespace {
 

@@ -82,7 +82,7 @@ TEST(EventSlot, NeverGivesAHalfWrittenOne) {
     EXPECT_GT(n_taken, 0);
 }
 
-/// A reader in another process copies; whoever writes may do so at any moment of a copy.
+/// A reader in another process copies; the writer may write at any moment of a copy.
 class CopiedSlot {
   public:
     /// Event 1 is there. The copy is made in pieces, before each of which at(number of the piece, this) may write.

@@ -77,7 +77,7 @@ TEST(WorkerThread, IsWokenForEveryPieceOfWork) {
     EXPECT_EQ(n_done.load(), 1000);
 }
 
-/// However long it may wait, it ends when it is told to.
+/// However long it may wait, it ends when stop() is called.
 TEST(WorkerThread, IsWokenForTheEnd) {
     std::atomic<int> n_asked{0};
     WorkerThread thread({.name = "test",
@@ -97,7 +97,7 @@ TEST(WorkerThread, IsWokenForTheEnd) {
     thread.stop();
 }
 
-/// Also when it is told just before it says that it wants to be woken.
+/// Also if stop() is called just before it says that it wants to be woken.
 TEST(WorkerThread, EndsWheneverItIsTold) {
     for (int i = 0; i < 2'000; ++i) {
         WorkerThread thread(

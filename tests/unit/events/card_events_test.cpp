@@ -25,7 +25,7 @@ namespace mgp = wire::mgp;
 constexpr std::uint32_t n_boards = 4, n_channels = 488;
 constexpr std::uint16_t first_port = 6000;
 
-/// Takes batches; gives buffers back when it is told to.
+/// Takes batches; gives buffers back when the test says so.
 class KeepingSink final : public BatchSink {
   public:
     explicit KeepingSink(memory::PersistentBuffers& buffers, const BatchShape& shape)

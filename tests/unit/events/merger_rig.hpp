@@ -31,7 +31,7 @@ struct TestEvent {
     Nanoseconds sent_ns, kernel_ns, placed_ns;
 };
 
-/// The events of a batch, behind those that are in `events` already.
+/// Appends the events of a batch to `events`.
 void read_batch(const BatchColumns& columns, const BatchCompletion& batch, std::vector<TestEvent>& events);
 
 class TestSource final : public BlockSource {

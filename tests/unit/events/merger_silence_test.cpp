@@ -18,7 +18,7 @@ struct Rig : MergerRig {
     void give(std::uint32_t board, std::uint32_t event) {
         source.give(board, Fragments{{.timestamp_ticks = 40'000 * event}});
     }
-    /// Boards 0 and 1 go on, and so does time.
+    /// Boards 0 and 1 send the next event, and time passes.
     void go_on(std::uint32_t event) {
         for (std::uint32_t board = 0; board < 2; ++board) give(board, event);
         clock.advance(step_ns);
@@ -68,7 +68,7 @@ TEST(MergerSilence, WhatLiesUnreadIsNotMissing) {
     rig.expect_all_complete(n_events);
 }
 
-/// A stage behind the merger stood still: no buffer came free, so nothing was read of boards of which nothing is here.
+/// A stage after the merger stood still: no buffer came free, so nothing was read from boards that seem silent here.
 TEST(MergerSilence, WhatIsNotReadForWantOfBuffersIsNotMissing) {
     Rig rig;
     rig.go_on(1);

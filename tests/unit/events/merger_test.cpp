@@ -241,7 +241,7 @@ TEST(Merger, ClosesBatchesByEventsHitsAndTime) {
     rig.work();
     ASSERT_EQ(rig.completions.size(), 3U);
     EXPECT_EQ(rig.completions[0].n_events, 3U) << "closed by events";
-    EXPECT_EQ(rig.completions[1].n_events, 1U) << "closed by hits: 12 do not fit beside";
+    EXPECT_EQ(rig.completions[1].n_events, 1U) << "closed by hits: 12 more do not fit";
     EXPECT_EQ(rig.completions[2].n_events, 1U);
     EXPECT_EQ(rig.merger.do_work(), 0U);
     rig.clock.advance(config.batch_time_ns);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// A builder unit alone: which packets it hands on, with what missing and why, and what becomes of each MFP.
+// A builder unit alone: which packets it hands on, with what missing and why, and the outcome of each MFP.
 #include "exchange/builder_unit.hpp"
 
 #include <gmock/gmock.h>
@@ -20,7 +20,7 @@ using enum BuilderCounter;
 constexpr std::uint32_t packing = 2, run_id = 9;
 constexpr Nanoseconds timeout_ns = 1000;
 
-/// Keeps what it gets until it is told to give it back.
+/// Keeps the packets that it gets until the test makes it give them back.
 struct HandSink final : MepSink {
     struct Taken {
         std::uint64_t mep;
@@ -347,7 +347,7 @@ TEST(BuilderUnit, AtTheTimeoutAPacketGoesAndItsSlotWaitsForTheTransport) {
     }
 }
 
-/// Sources that give at their own pace: time begins with the first part, or with one behind it.
+/// Sources that give at their own pace: time begins with the first part, or with a later one.
 TEST(BuilderUnit, WhereDataAreWaitedForTimeBeginsWithThem) {
     Rig rig(Protocol::push, true);
     rig.assign(5);
@@ -356,7 +356,7 @@ TEST(BuilderUnit, WhereDataAreWaitedForTimeBeginsWithThem) {
     EXPECT_EQ(rig.built(), Built{});
     rig.come(0, 5);
     rig.pass(timeout_ns);
-    EXPECT_EQ(rig.built(), (Built{{5, 1}})) << "of 6 nothing has come, nor of what is behind it";
+    EXPECT_EQ(rig.built(), (Built{{5, 1}})) << "of 6 nothing has come, nor of later packets";
     rig.pass(10 * timeout_ns - timeout_ns - 1);
     EXPECT_EQ(rig.built().size(), 1U);
     rig.pass(1);
@@ -442,7 +442,7 @@ TEST(BuilderUnit, WhatCameFromAUnitThatDiedIsWrittenOff) {
     rig.come(0, 5);  // a duplicate has an outcome too
     rig.come(1, 5);
     MessageHeader passed_over = rig.header(0, 7, 1);
-    passed_over.sequence = 4 + Arrivals::window;  // the third and those behind it, up to the window, never came
+    passed_over.sequence = 4 + Arrivals::window;  // the third and later ones, up to the window, never came
     rig.place(0, passed_over, Rig::mfp_of(0, 7));
     EXPECT_GT(rig[mfps_never_came], 0U);
     const std::uint64_t n_before = 2 + rig[mfps_never_came];

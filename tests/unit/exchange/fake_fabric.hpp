@@ -63,7 +63,7 @@ class FakeFabric final : public fabric::Fabric {
     }
 
     bool keeps_all = false;  ///< what it took it neither delivers nor reports, as long as the connection is there
-    std::function<void(Peer, std::span<const std::byte>)> on_send;  ///< told of each message taken
+    std::function<void(Peer, std::span<const std::byte>)> on_send;  ///< called for each message taken
 
     std::vector<std::byte> address() const override { return {}; }
     void connect(Peer peer, std::span<const std::byte>) override {
@@ -127,7 +127,7 @@ class FakeFabric final : public fabric::Fabric {
         std::span<const std::byte> payload;
         std::uint64_t token;
     };
-    struct Arriving {  ///< placed, not yet told
+    struct Arriving {  ///< placed, not yet reported
         Peer from;
         std::vector<std::byte> header;
         std::span<std::byte> place;
@@ -186,7 +186,7 @@ class FakeFabric final : public fabric::Fabric {
         auto found = std::find_if(sender->out_.begin(), sender->out_.end(),
                                   [this](const Sent& sent) { return sent.to == self_; });
         if (found == sender->out_.end()) return false;
-        if (!network_.reliable && network_.dice.one_in(3)) {  // the one behind it overtakes it
+        if (!network_.reliable && network_.dice.one_in(3)) {  // the next one overtakes it
             const auto next =
                 std::find_if(found + 1, sender->out_.end(), [this](const Sent& sent) { return sent.to == self_; });
             if (next != sender->out_.end()) found = next;
@@ -211,7 +211,7 @@ class FakeFabric final : public fabric::Fabric {
         arriving_.push_back({from, header, place, {payload.begin(), payload.end()}});
     }
 
-    /// What came once comes a second time.
+    /// A message that came once comes a second time.
     void repeat_some() {
         if (again_.empty() || !network_.dice.one_in(3)) return;
         const Arriving message = std::move(again_.front());

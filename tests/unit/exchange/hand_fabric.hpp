@@ -10,7 +10,7 @@
 
 namespace anello::exchange::test {
 
-/// A transport for one unit alone: it keeps what it is given and answers as it is told.
+/// A transport for one unit alone: it keeps what it is given and answers as the test decides.
 class HandFabric final : public fabric::Fabric {
   public:
     struct Sent {

@@ -119,7 +119,7 @@ TEST(Manager, PacketsOfALostBuilderAreCancelledAtReadoutUnits) {
     }
     EXPECT_THAT(meps, ::testing::UnorderedElementsAreArray(bench.manager->lost_meps()));
     EXPECT_EQ(meps.size(), 2U);
-    EXPECT_TRUE(bench.ears[1].cancelled.empty()) << "a node that is gone is not told";
+    EXPECT_TRUE(bench.ears[1].cancelled.empty()) << "a node that is gone is not notified";
     EXPECT_EQ(bench.count(ManagerCounter::meps_lost_with_builder), 2U);
 }
 

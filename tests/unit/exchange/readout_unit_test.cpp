@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// A readout unit alone: what it sends to whom, and what becomes of each MFP that its source gave.
+// A readout unit alone: what it sends to whom, and the outcome of each MFP that its source gave.
 #include "exchange/readout_unit.hpp"
 
 #include <gmock/gmock.h>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// When a manager may assign beside a standby, and after it has lost it.
+// When a manager may assign with a standby, and after it has lost it.
 #include "exchange/event_manager/standby_watch.hpp"
 
 #include <gtest/gtest.h>
@@ -119,7 +119,7 @@ TEST(StandbyWatch, BothListsThatTheStandbyMayCountByAreAskedOf) {
     Bench bench;
     bench.live[4] = bench.live[3] = false;
     bench.post(standby);
-    bench.watch->on_told(bench.live);  // three live: the manager and one are enough of these, and not of five
+    bench.watch->on_told(bench.live);  // three live: the manager and one are a majority of three, and not of five
     bench.lose_standby();
     bench.acknowledge(2);
     EXPECT_FALSE(bench.may_assign());

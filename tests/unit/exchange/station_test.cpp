@@ -68,13 +68,13 @@ TEST(Timeout, APacketWithoutOneSourceIsHandedOnAndSaysSo) {
 
 /// Builders have credits for all of it long before the first data.
 TEST(Timeout, DoesNotBeginBeforeThereIsSomethingToWaitWith) {
-    // A packet of 4 events takes 40 ms, and 12 of them wait beside it.
+    // A packet of 4 events takes 40 ms, and 12 of them wait with it.
     FarmRig rig({.n_meps = 12, .n_credits = 6, .rate_hz = 100, .timeout_ns = 50'000'000, .waits_for_data = true}, seed);
     ASSERT_TRUE(rig.run());
     EXPECT_EQ(rig.count(0, "manager", "meps_complete"), 12U);
 }
 
-/// Meanwhile others build without it, many times over what slots hold: what comes late is not kept.
+/// Meanwhile others build without it, many times as many packets as there are slots: late parts are not kept.
 TEST(Timeout, ASourceThatWasStuckForLongGivesAgain) {
     for (const Protocol protocol : {Protocol::push, Protocol::pull, Protocol::shift}) {
         FarmRig rig({.roles = {"em+ru", "ru", "bu", "bu"},
@@ -126,7 +126,7 @@ TEST(Failure, WithoutAReadoutUnitNoPacketIsComplete) {
     }
 }
 
-/// It was only stopped, and everything it held is built when it goes on: what it says then corrects what was said of
+/// It was only stopped, and everything it held is built when it runs again: its report then corrects what was said of
 /// it.
 TEST(Failure, ABuilderThatGoesOnTellsWhatBecameOfItsPackets) {
     FarmRig rig({.roles = {"em+ru", "ru", "bu", "bu"}, .n_nodes = 4, .n_meps = 300}, seed);
@@ -347,7 +347,7 @@ TEST(Rejoin, LateNewsOfAFormerLifeLeaveTheNewConnectionAlone) {
     EXPECT_EQ(rig.count(2, "builder", "taken_from_dead_readout"), 0U);
 }
 
-/// The manager may know of a new life before the control plane has told where it is.
+/// The manager may know of a new life before the control plane has sent its address.
 TEST(Rejoin, EarlyNewsOfANewLifeCountOnceItIsConnected) {
     FarmRig rig({.roles = {"em", "ru", "bu"}, .n_nodes = 3}, seed);
     Station& station = *rig.members[2].station;
@@ -362,7 +362,7 @@ TEST(Rejoin, EarlyNewsOfANewLifeCountOnceItIsConnected) {
     EXPECT_EQ(rig.count(2, "builder", "taken_from_dead_readout"), 1U) << "it was this builder's source";
 }
 
-/// It was only suspended, and goes on sending until the connection is taken from it: nothing of that is in any account,
+/// It was only suspended, and sends until the connection is taken from it: nothing of that is in any account,
 /// even if the run ends before.
 TEST(Failure, WhatANodeSendsWhenItIsTakenForDeadIsWrittenOff) {
     FarmRig rig({.roles = {"em", "ru", "bu"}, .n_nodes = 3}, seed);
@@ -434,7 +434,7 @@ TEST(End, WhoeverAsksForItTheRunEndsOrderly) {
     EXPECT_EQ(rig.sum("station", {"control_resent", "control_out_of_order", "malformed"}), 0U);
 }
 
-/// What a readout unit took has one outcome, whether or not its transport ever said what became of it.
+/// Each MFP that a readout unit took has one outcome, whether or not its transport ever reported on it.
 void expect_readout_to_balance(const FarmRig& rig, Peer node) {
     EXPECT_EQ(rig.count(node, "generator", "mfps"), rig.count(node, "readout", "mfps_taken"));
     std::uint64_t n_outcomes = 0;
@@ -465,7 +465,7 @@ TEST(End, WhatATransportNeverReportsIsCountedAsInFlight) {
     expect_readout_to_balance(rig, 1);
 }
 
-/// As when a node is told to go at once, or does not end in time: in the midst of everything.
+/// As when a node is ordered to end at once, or does not end in time: in the midst of everything.
 TEST(End, WheneverThreadsStopAllIsAccountedFor) {
     std::uint64_t n_in_flight = 0, n_cut = 0, n_open = 0;
     for (const Protocol protocol : {Protocol::push, Protocol::pull, Protocol::shift})

@@ -38,7 +38,7 @@ struct UcxOverTcp {
 class UcxSockets : public ::testing::Test {
   protected:
     std::vector<SocketName> opened() const { return ucx_sockets::added(before_, ucx_sockets::listening()); }
-    /// Our ends of what came to these.
+    /// Number of our ends of the connections that came to these.
     static std::size_t n_accepted(std::span<const SocketName> listening) {
         std::size_t n_found = 0;
         for (const auto& entry : std::filesystem::directory_iterator("/proc/self/fd")) {

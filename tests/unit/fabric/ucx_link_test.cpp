@@ -140,7 +140,7 @@ TEST(UcxLink, WhatWasSentBeforeTheEndLeavesFirst) {
     EXPECT_EQ(farm.listener(1).messages.size(), n_sent);
 }
 
-/// A large message is fetched with its sender's help, which does not come; the small one behind it is there.
+/// A large message is fetched with its sender's help, which does not come; the small one after it is there.
 TEST(UcxLink, WhatWaitedForItsTurnWhenTheEndCameIsCounted) {
     Farm<Ucx> farm(2);
     farm.connect_all();

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Two processes over UCX: what happens when one is killed, or stopped and goes on.
+// Two processes over UCX: what happens when one is killed, or is stopped and runs again.
 #ifdef ANELLO_UCX
 #include <fcntl.h>
 #include <gtest/gtest.h>
@@ -180,10 +180,10 @@ std::string name_of_case(const testing::TestParamInfo<UcxProcesses::ParamType>& 
 
 using Bytes = std::vector<std::byte>;
 
-/// Its clock, where it is stopped: it goes on by the time that it was to stand still.
+/// Clock of the process that is stopped: the test moves it by the time that the process was to stand still.
 anello::test::MovedClock* stopped_clock = nullptr;
 
-/// What the other process does, by its role, until it is killed; `leaver` until it is left, `sender` until it is told.
+/// What the other process does, by its role, until it is killed; `leaver` until it is left, `sender` until ordered.
 void work(const std::string& role, const std::string& tls, std::size_t n_bytes, int channel) {
     Side side(tls, child);
     stopped_clock = &side.clock;
@@ -269,8 +269,8 @@ TEST_P(UcxProcesses, WhoIsKilledWithMuchUnderWayInBothDirectionsTakesNobodyAlong
     EXPECT_EQ(side.n_wrong, 0U);
 }
 
-/// What a stopped process had been sent, and what it was about to send, must not appear when it goes on: the memory
-/// behind both has other uses by then.
+/// What a stopped process had been sent, and what it was about to send, must not appear when it runs again: the memory
+/// of both has other uses by then.
 TEST_P(UcxProcesses, AStoppedProcessFindsItselfLeftWhenItGoesOn) {
     Process process("leaver", tls(), payload_bytes());
     Side side(tls(), parent);
@@ -293,7 +293,7 @@ TEST_P(UcxProcesses, AStoppedProcessFindsItselfLeftWhenItGoesOn) {
     std::uint64_t report[2] = {};
     ASSERT_TRUE(side.until([&] { return recv(process.channel(), report, sizeof report, MSG_DONTWAIT) > 0; }));
     EXPECT_EQ(report[0], 1U);
-    EXPECT_EQ(report[1], 0U) << "payloads of reused memory were told";
+    EXPECT_EQ(report[1], 0U) << "payloads of reused memory were reported";
     EXPECT_EQ(side.n_downs, 1U);
     EXPECT_EQ(side.n_wrong, 0U);
     for (const auto& place : side.places) EXPECT_TRUE(is_all(place, std::byte{1}));

@@ -84,7 +84,7 @@ TEST(UdpFabric, WhatTheSystemDropsIsCounted) {
     });
     farm.connect_all();
     const Bytes payload = pattern(1, 20'000);
-    // The receiver sleeps; each heartbeat the sender takes what it sent for lost, and goes on.
+    // The receiver sleeps; at each heartbeat the sender takes its messages for lost, and continues.
     std::uint64_t n_sent = 0;
     for (int i = 0; i < 120; ++i) {
         if (farm.fabric(0).send(1, {}, payload, n_sent) == Status::ok) ++n_sent;
@@ -100,7 +100,7 @@ TEST(UdpFabric, WhatTheSystemDropsIsCounted) {
     for (const auto& message : farm.listener(1).messages) EXPECT_TRUE(message.payload == payload);
     EXPECT_EQ(farm.fabric(0).state(1), PeerState::up);
     ASSERT_EQ(farm.send(0, 1, pattern(1, 3), payload, n_sent), Status::ok);
-    EXPECT_TRUE(farm.until([&] { return farm.listener(1).messages.size() == n_received + 1; })) << "and it goes on";
+    EXPECT_TRUE(farm.until([&] { return farm.listener(1).messages.size() == n_received + 1; })) << "and it continues";
 }
 
 TEST(UdpFabric, HasNoMemoryOfPeers) {

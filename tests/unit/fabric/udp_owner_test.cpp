@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Who gave a message its place is told when the rest of it never comes: until then the place is not its own again.
+// The owner of a message's memory is notified when the rest of it never comes: until then it may not reuse the memory.
 #include <gtest/gtest.h>
 
 #include <vector>

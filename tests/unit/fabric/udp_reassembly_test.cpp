@@ -50,7 +50,7 @@ TEST_F(UdpReassemblyNumbers, NoNumberMakesThemComeRound) {
     EXPECT_TRUE(take(5, 0));
     EXPECT_FALSE(reassembly_.expect_below(UINT64_MAX, 0));
     EXPECT_FALSE(take(UINT64_MAX - (1U << 16), 0));
-    EXPECT_TRUE(take(5, 1)) << "what was open goes on";
+    EXPECT_TRUE(take(5, 1)) << "an open message continues";
     EXPECT_EQ(listener_.messages.size(), 1U);
 }
 

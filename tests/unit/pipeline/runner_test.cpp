@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Chains of made-up stages: which threads serve them, who wakes whom, in what order they end, and what is told.
+// Chains of made-up stages: which threads serve them, which wakes which, in what order they end, and their notices.
 #include "pipeline/runner.hpp"
 
 #include <fmt/format.h>
@@ -131,7 +131,7 @@ TEST(Runner, ItsThreadsAndBuffersTellOfThemselvesInThePage) {
     EXPECT_EQ(reader.threads().size(), 2U);
 }
 
-/// A thread that hangs in a step: whatever else goes on, the heartbeat stands still.
+/// A thread hangs in a step: whatever the others do, the heartbeat stands still.
 TEST(Runner, TheHeartbeatIsThatOfItsSlowestThread) {
     const std::string name = "/anello.test-hang." + std::to_string(getpid());
     CounterPage page(PageIdentity{name});
@@ -160,7 +160,7 @@ TEST(Runner, TheHeartbeatIsThatOfItsSlowestThread) {
     runner.stop();
 }
 
-/// A clock that goes on when it is looked at.
+/// A clock that moves on, by 100 ms, each time it is read.
 class EagerClock final : public Clock {
   public:
     Nanoseconds monotonic_ns() const noexcept override { return now_ns_ += 100'000'000; }
@@ -199,7 +199,7 @@ TEST(Runner, AStageThatDoesNotDrainIsNamedAndTheOthersEnd) {
     EXPECT_EQ(runner.stuck_stage(), "second");
     EXPECT_THAT(runner.notices(),
                 ElementsAre(Field(&Notice::text, HasSubstr("draining took too long at the stage second"))));
-    EXPECT_TRUE(runner.notices().empty()) << "told once";
+    EXPECT_TRUE(runner.notices().empty()) << "reported once";
     EXPECT_EQ(chain.log.back(), "close third");
 }
 
@@ -333,7 +333,7 @@ TEST(Runner, AFirstStageThatKnowsWhenItHasWorkSleepsUntilThen) {
     EXPECT_LT(n_asked, n_steps / 10) << "it looked again and again";
 }
 
-/// One that spins beside others that sleep.
+/// One thread spins while others sleep.
 TEST(Runner, AThreadMaySpinByItself) {
     std::array<std::atomic<int>, 2> n_asked{};
     std::vector<ThreadPlan> plans = layout({"first", "second", "third"});
@@ -409,7 +409,7 @@ TEST(Runner, AStageAsideWakesTheOneThatItWorksFor) {
     EXPECT_EQ(runner.stuck_stage(), "");
 }
 
-/// A thread has two things to wait for: what comes by its descriptor, and what another thread gives it.
+/// A thread waits for two things: data on its descriptor, and items that another thread gives it.
 TEST(Runner, AThreadThatSleepsOnADescriptorIsWokenByTheStageBefore) {
     std::array<int, 2> silent{};
     ASSERT_EQ(pipe(silent.data()), 0);
@@ -445,7 +445,7 @@ TEST(Runner, AStageThatSleepsInItsOwnWayIsWokenInItsOwnWay) {
     runner.stop();
 }
 
-/// What no plan names has a thread of its own; what a plan names beside the stages is left out.
+/// A stage that no plan names has a thread of its own; names in a plan that are no stages are left out.
 TEST(Runner, ServesStagesThatTheLayoutDoesNotName) {
     std::atomic<int> n_steps{0};
     Runner runner;

@@ -63,7 +63,7 @@ inline std::vector<std::byte> udp_frame(std::uint16_t port, std::span<const std:
     return frame;
 }
 
-/// Writes a capture file (nanosecond pcap) beside the tests' other temporary files; removes it in the end.
+/// Writes a capture file (nanosecond pcap) into the folder of temporary files; removes it in the end.
 class CaptureWriter {
   public:
     explicit CaptureWriter(std::uint32_t link_type = 1) : path_(unique_path()), file_(path_, std::ios::binary) {

@@ -75,7 +75,7 @@ TEST(Card, RingsForABufferAndThenNoMore) {
     EXPECT_FALSE(is_readable(clop.descriptor())) << "nothing came since";
 }
 
-/// Who asks whether it is finished, and only then looks for a buffer, must not take the bell of the end away.
+/// A caller that asks whether it is finished, and then looks for a buffer, must not reset the bell of the end.
 TEST(Card, TheEndRingsHoweverOftenItIsTaken) {
     Card card(small_sockets());
     Clop& clop = card.register_buffers({});

@@ -83,7 +83,7 @@ class MgpSender {
 
     std::uint16_t source_id_;
     std::uint8_t flags_;
-    std::uint64_t now_ns_ = 1'000;  ///< time goes on when something is sent
+    std::uint64_t now_ns_ = 1'000;  ///< moves on when a packet is sent
     std::uint32_t sequence_ = 0, burst_id_ = 0, ticks_ = 0;
     wire::mgp::Totals totals_;
 };

@@ -72,7 +72,7 @@ TEST(SequenceLog, AgreesWithASetOfWhatCame) {
                     const std::uint32_t first = next - back;
                     tracker.accept(first, step);
                     for (std::uint32_t number = first; number < first + step; ++number)
-                        if (first >= front || number < front) came.insert({epoch, number});  // behind it, no further
+                        if (first >= front || number < front) came.insert({epoch, number});  // only below it
                     if (first >= front) front = first + step;
                 }
                 if (back == 0) next += step;

@@ -109,11 +109,11 @@ TEST(SocketBackend, CountsWhatTheKernelDropped) {
     const std::size_t n_taken = take_all(backend, n_per_stream);
     EXPECT_GT(n_taken, 0U);
     EXPECT_LT(n_taken, n_sent);
-    EXPECT_EQ(backend.kernel_dropped(0), n_sent - n_taken) << "though no later datagram told of them";
+    EXPECT_EQ(backend.kernel_dropped(0), n_sent - n_taken) << "though no later datagram reported them";
     sender.send(datagram);
     wait_for(backend, 0);
     EXPECT_EQ(take_all(backend, n_per_stream), 1U);
-    EXPECT_EQ(backend.kernel_dropped(0), n_sent - n_taken) << "told by that datagram, and not counted twice";
+    EXPECT_EQ(backend.kernel_dropped(0), n_sent - n_taken) << "reported by that datagram, and not counted twice";
 }
 
 // --- Busy polling
@@ -203,7 +203,7 @@ TEST(SocketBackend, ManyPortsAllGetTheirTurn) {
     EXPECT_THAT(n_per_stream, testing::Each(1U));
 }
 
-/// Beside more busy ports than are read at once.
+/// While more ports are busy than are read at once.
 TEST(SocketBackend, APortBesideAFloodIsSeenToBeEmpty) {
     constexpr std::uint16_t n_ports = 12;
     SocketBackendConfig config = on_loopback(n_ports);

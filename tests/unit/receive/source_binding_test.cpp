@@ -18,7 +18,7 @@ constexpr SourceAddress own(0x0a000006, 5000), other_port(0x0a000006, 5001), nei
     third(0x0a000009, 9);
 constexpr Nanoseconds just_now = 0;
 
-/// One board; says what becomes of a datagram.
+/// One board; says how a datagram is judged.
 struct Board {
     bool hears(SourceAddress source, Nanoseconds heard_ago_ns = just_now, bool is_right = true) {
         last = SourceWatch::Judgement::used;
@@ -174,7 +174,7 @@ TEST(ThrottledNotice, ComesWithTheFirstAndWithTenTimesAsMany) {
     EXPECT_TRUE(notice.is_due(30));
 }
 
-/// What is told of board 6 after the last look.
+/// Texts of the notices on board 6 after the last look.
 std::vector<std::string> told(SpeakerNotices& notices, std::uint64_t n_strangers, const Speakers& speakers) {
     Notices lines;
     notices.look(6, n_strangers, speakers, lines);

@@ -46,7 +46,7 @@ TEST(StreamReceiver, HandsOnWhenTheGatheringTimeIsOverAndNotBefore) {
     EXPECT_TRUE(rig.take_all().empty()) << "an empty block has no gathering time";
 }
 
-/// Blocks carry the time that the start of their own burst has told.
+/// Blocks carry the time that the start of their own burst has announced.
 TEST(StreamReceiver, TellsWhenItsBurstBegan) {
     StreamRig rig({.gathering_time_ns = 0});
     MgpSender board(7);

@@ -24,7 +24,7 @@ struct TakenBlock {
     std::vector<PacketStamp> packets;
 };
 
-/// One StreamReceiver with its clock and counters, and a builder that takes when told to.
+/// One StreamReceiver with its clock and counters, and a builder that takes when the test calls it.
 struct StreamRig {
     explicit StreamRig(const StreamConfig& config = {}, const BlockShape& shape = {}, std::uint32_t n_buffers = 8,
                        std::unique_ptr<Unpacker> unpacker = std::make_unique<MgpUnpacker>(rig_board))

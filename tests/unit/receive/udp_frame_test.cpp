@@ -21,7 +21,7 @@ Bytes frame_of(const Bytes& payload, const UdpRoute& on = route) {
     return frame;
 }
 
-/// As RFC 1071 has it, word by word: all ones where the checksum among them is right.
+/// Sum by RFC 1071, word by word: all ones where the checksum among them is right.
 std::uint32_t ones_sum(const Bytes& bytes) {
     std::uint32_t total = 0;
     for (std::size_t i = 0; i < bytes.size(); ++i)
@@ -35,7 +35,7 @@ Bytes part(const Bytes& frame, std::size_t from, std::size_t n) {
 }
 
 std::uint32_t udp_sum(const Bytes& frame, std::size_t n_payload) {
-    Bytes all = part(frame, 26, 8);  // the addresses, then protocol and length, as RFC 768 has it
+    Bytes all = part(frame, 26, 8);  // the addresses, then protocol and length, by RFC 768
     const std::size_t n_udp = 8 + n_payload;
     for (const std::size_t value : {std::size_t{17}, n_udp}) {
         all.push_back(static_cast<std::byte>(value >> 8));

@@ -55,7 +55,7 @@ TEST(SimulatedFarm, WithoutFaultsBuildsAllInEveryProtocol) {
         }
 }
 
-/// In parts, which run beside each other. A seed that is not explained is shown by `anello simulate --replay SEED`.
+/// In parts, which run in parallel. A seed that is not explained is shown by `anello simulate --replay SEED`.
 class FarmSearch : public testing::TestWithParam<std::uint64_t> {};
 
 TEST_P(FarmSearch, WhateverHappensIsExplained) {
@@ -175,7 +175,7 @@ TEST(Found, ANodeWhoseManagerDiesAtTheEndOfTheStartEnds) {
     }
 }
 
-/// What a builder that is far behind the others still had to ask for was dropped.
+/// MFPs that a builder far behind its peers still had to ask for were dropped.
 TEST(Found, WithPullABuilderThatWasHeldUpGetsAll) {
     const Draw limits{.kinds = {},
                       .set = {"n_nodes=4", "roles=em+ru+bu,ru+bu,ru+bu,ru+bu", "protocol=pull", "n_meps=200",

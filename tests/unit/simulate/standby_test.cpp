@@ -95,7 +95,7 @@ TEST_P(Takeover, BuildingGoesOnWithinTwoSeconds) {
     }
 }
 
-/// It stands still for so long that the others have another manager when it goes on.
+/// It stands still until the others have another manager, and runs again after that.
 TEST_P(Takeover, AManagerThatGoesOnAssignsNothingAnyMore) {
     scenario.faults = {{.kind = FaultKind::stop, .node = manager, .at_ns = 900 * ms, .lasts_ns = 3'000 * ms}};
     const Outcome outcome(scenario);

@@ -61,7 +61,7 @@ TEST(StoredMeps, AFullDiskLosesWholeOnesAndTheFarmGoesOn) {
     EXPECT_GT(n_lost(farm, 1), 0U);
     EXPECT_EQ(n_lost(farm, 0) + n_lost(farm, 2), 0U);
     EXPECT_EQ(stored_by(farm, 1).all.back().mep, farm.hosts()[1]->process().sink()->built().back().mep)
-        << "it goes on when there is room";
+        << "it continues when there is room";
 }
 
 /// Slots are held meanwhile: the farm waits, and loses nothing.
@@ -92,7 +92,7 @@ TEST(StoredMeps, AProcessThatDiesInAWriteLeavesTheLastOneCutShort) {
     EXPECT_TRUE(was_cut);
 }
 
-/// Who reads them must see what is wrong, or nothing above says anything.
+/// A reader must see what is wrong with a file, or the tests above prove nothing.
 TEST(StoredMeps, WhatIsWrongInAFileIsSeen) {
     SimulatedFarm farm(storing_farm());
     farm.run();

@@ -167,7 +167,7 @@ TEST(Switches, TheSmallestBufferOfALongLinkCarriesHalfOfItsRate) {
     EXPECT_LT(share, 0.6);
 }
 
-/// Lengths of what comes out, in order.
+/// Lengths of the packets that come out, in bytes, in order.
 struct Came final : Switches::Exit {
     void on_first_bytes(const PacketPointer&) noexcept override {}
     void on_last_byte(const PacketPointer& packet) noexcept override { came.push_back(packet->length_bytes); }

@@ -59,7 +59,7 @@ struct Scenario {
     ChainTroubles troubles;
 };
 
-/// Each kind can be taken away, and is not told any more.
+/// Each kind of trouble can be taken away, and is then listed no longer.
 TEST(VirtualChains, WhatIsTakenAwayIsNotToldAnyMore) {
     const auto known = assignables(&Scenario::troubles);
     bool was_any = false;

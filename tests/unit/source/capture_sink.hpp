@@ -29,7 +29,7 @@ class CaptureSink final : public PacketSink {
     bool refuse = false;
 };
 
-/// The checksum of all datagrams of a stream, one behind the other: it says whether a change altered what goes out.
+/// The checksum of all datagrams of a stream, one after the other: it says whether a change altered the output.
 inline std::uint32_t digest_of(const std::vector<CaptureSink::Captured>& stream) {
     std::uint32_t digest = 0;
     for (const CaptureSink::Captured& datagram : stream) digest = wire::crc32c(datagram.bytes, digest);

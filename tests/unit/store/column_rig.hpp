@@ -19,7 +19,7 @@ namespace anello::store::test {
 
 inline constexpr H5Z_filter_t no_such_filter = 511;  ///< of the numbers that the HDF Group leaves to tests
 
-/// What who writes tells who looks at what it left, another process maybe.
+/// Counts that the writer reports to the reader of its file, which may be another process.
 struct Told {
     std::atomic<std::uint64_t> n_appended{0}, n_flushed{0};
 };

@@ -140,7 +140,7 @@ TEST(Ring, ASenderThatWaitsHasShownAllThatItWrote) {
     EXPECT_EQ(sent.n_bytes, little.size() + more.size());
 }
 
-/// Or whoever polls would be woken all the time by what it has heard.
+/// Otherwise a thread that polls would be woken again and again by a bell that it has heard.
 TEST(Ring, APollersBellIsSilentAgainWhenItFindsNoRoom) {
     OpenRing open;
     pollfd space{open.sender->space_descriptor(), POLLIN, 0};

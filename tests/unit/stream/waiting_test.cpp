@@ -34,7 +34,7 @@ struct WatchedWait final : RingEnd {
         ++n_asked_alive;
         return is_alive;
     }
-    /// Asked for when the side goes to sleep. Nobody else wakes it: what is there must have rung.
+    /// Asked for when the side goes to sleep. Nobody else wakes it: if data are there, the bell must have rung.
     int descriptor() const noexcept override {
         n_slept_beside_it += is_there && !is_rung ? 1 : 0;
         return always_readable.number();

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// A model of the card that answers so many accesses to its registers, 0 unless it is told otherwise, and takes frames
-// without a word.
+// A model of the card that answers a number of accesses to its registers, 0 by default, and takes frames
+// without any reaction.
 #include <atomic>
 
 #include "receive/nanet/nanet_abi.h"

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What several tests share."""
+"""Hooks and fixtures that several tests share."""
 
 import json
 import os
@@ -31,7 +31,7 @@ settings.load_profile(os.environ.get("ANELLO_HYPOTHESIS", "anello"))
 
 @pytest.fixture(scope="session", autouse=True)
 def _plotly_checks_each_figure() -> Iterator[None]:
-    """Of reports that are made in the tests' own process: Plotly knows each key, and would have written the same."""
+    """Checks reports made in the tests' own process: Plotly knows each key, and would have written the same."""
     to_json = Figure.to_json
 
     def checked(figure: Figure) -> str:

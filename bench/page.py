@@ -121,7 +121,7 @@ def line_of(text: str) -> Line:
 
 
 def _no_number(text: str) -> None:
-    """What a benchmark did not know is left out."""
+    """The page leaves out what a benchmark did not know."""
 
 
 def read(folder: Path = RESULTS) -> tuple[list[Line], list[str]]:
@@ -181,7 +181,7 @@ def _cells(row: Sequence[str]) -> str:
 
 
 def commands() -> Iterator[tuple[str, float]]:
-    """What makes all figures, and the minutes that each takes."""
+    """Commands that measure all figures, and the minutes that each takes."""
     for group in tomllib.loads(FIGURES.read_text())["bench"]:
         yield group["command"], group["minutes"]
 

@@ -39,7 +39,7 @@ def _cpu() -> str:
 
 
 def context() -> dict[str, Any]:
-    """Where and from what the numbers come."""
+    """Machine, commit and time of a measurement."""
     return {
         "utc": datetime.now(UTC).isoformat(timespec="seconds"),
         "commit": _first_line("git", "rev-parse", "--short", "HEAD") or "unknown",

@@ -70,7 +70,7 @@ def missing_watches(said: str) -> Iterator[str]:
 
 
 def problems(path: Path, search_paths_only: bool = False) -> Iterator[str]:
-    """What is wrong with one ELF file, in words."""
+    """Complaints about one ELF file."""
     said = readelf(path)
     yield from bad_search_path(said)
     if search_paths_only:

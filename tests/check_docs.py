@@ -232,7 +232,7 @@ CHECKS = (broken_links, nameless_blocks, hidden_commands, joined_lists, unknown_
 
 
 def forget_runs(pages: list[Path], root: Path) -> None:
-    """What the pages' commands left the last time: no run replaces another."""
+    """Removes the files that the pages' commands left the last time, as no run replaces another."""
     for page in pages:
         for folder in RUNS.findall(page.read_text()):
             shutil.rmtree(root / folder, ignore_errors=True)

@@ -49,7 +49,7 @@ def _folder_violations(folder: Path, order: list[str]) -> Iterator[str]:
 
 
 def _mutual_includes(folder: Path) -> Iterator[str]:
-    """Of parts that include each other."""
+    """Complaints about parts that include each other."""
     used = {part.name: set(_parts_used(part)) for part in folder.iterdir() if part.is_dir()}
     for part, others in sorted(used.items()):
         for other in sorted(others):

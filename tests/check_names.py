@@ -19,7 +19,7 @@ NAME = re.compile(rf"(?<![\w/.{{}}$*<>-])((?:[\w.-]+/)*[\w-]+\.(?:{KINDS}))(?![\
 LINE_COMMENT = {**dict.fromkeys((".cpp", ".hpp", ".h", ".cu", ".cuh", ".sv", ".js"), "//"),
                 **dict.fromkeys((".py", ".toml", ".txt", ".cmake", ".sh", ""), "#")}  # fmt: skip
 NOT_READ = ("tests/", "docs/decisions/", "CHANGELOG.md")
-# What commands write, what users write, and files of others.
+# Files that commands write, that users write, and files of others.
 WRITTEN = {"summary.json", "search.json", "plan.json", "curve.json", "control-tokens.json", "compile_commands.json",
            "truth.json", "fixes.sh", "rich.toml", "farm.toml", "telescope.toml", "my_module.py", "file.py", "file.cu",
            "precompiled.hpp"}  # fmt: skip

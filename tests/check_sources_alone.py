@@ -31,7 +31,7 @@ def parse_only(command: list[str]) -> list[str]:
 
 
 def check(entry: dict[str, str]) -> str | None:
-    """What the compiler says of a file that it does not take."""
+    """The compiler's errors for a file that does not compile alone."""
     done = subprocess.run(
         parse_only(shlex.split(entry["command"])), cwd=entry["directory"], capture_output=True, text=True, check=False
     )

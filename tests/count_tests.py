@@ -30,13 +30,13 @@ def skip_reason(case: ElementTree.Element) -> str:
 
 
 def full_name(case: ElementTree.Element) -> str:
-    """As the runner would be asked for it: ctest's names are whole, pytest's stand behind their module."""
+    """Name by which its runner runs it: ctest's names are whole, pytest's come after their module."""
     module, name = case.get("classname", ""), case.get("name", "")
     return name if not module or module == name else f"{module}::{name}"
 
 
 def last_words(case: ElementTree.Element) -> list[str]:
-    """Of a failed test: pytest puts its traceback into `failure`, ctest what the program printed into `system-out`."""
+    """Last lines of a failed test: pytest puts its traceback into `failure`, ctest the output into `system-out`."""
     said = [case.findtext(tag) or "" for tag in ("failure", "error")]
     text = next(filter(str.strip, said), case.findtext("system-out", ""))
     return [line[:200] for line in text.rstrip().splitlines()[-N_LINES:]]

@@ -16,7 +16,7 @@ inline bool is_long() {
     return std::getenv("ANELLO_LONG") != nullptr;
 }
 
-/// Of so many a quarter, or a tenth under a sanitizer.
+/// A quarter of `n`, or a tenth under a sanitizer; all of `n` in a long run.
 template <typename Number>
 Number some_of(Number n) {
     return is_long() ? n : n / (is_sanitized ? 10 : 4);

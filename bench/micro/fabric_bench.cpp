@@ -26,7 +26,7 @@ namespace anello::fabric {
 namespace {
 
 constexpr std::size_t largest_bytes = std::size_t{1} << 20;
-/// As many as an event builder has slots under way; one alone would stay in the nearest cache.
+/// An event builder has as many slots under way; one alone would stay in the nearest cache.
 constexpr std::size_t n_places = 16;
 
 class Receiver final : public Listener {

@@ -50,7 +50,7 @@ void thread_step(benchmark::State& state) {
 }
 BENCHMARK(thread_step);
 
-/// What the payload of a RICH event takes, ten times a second.
+/// The time that the payload of a RICH event takes, ten times a second.
 void event_slot(benchmark::State& state) {
     const auto slot = std::make_unique<EventSlot>();
     const std::vector<std::byte> payload(static_cast<std::size_t>(state.range(0)));

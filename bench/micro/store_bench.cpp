@@ -37,7 +37,7 @@ struct Batch {
     DecisionBatch view{};
 };
 
-/// As a stream of `rate` events per second would come, faster: the time that saves go by is the stream's.
+/// Stores a stream of `rate` events per second, faster than it would come: files are saved by the stream's own time.
 void store_decisions(benchmark::State& state) {
     const auto rate_hz = static_cast<double>(state.range(0));
     const std::string path = std::filesystem::current_path() / ("store_bench_" + std::to_string(getpid()));

@@ -46,7 +46,7 @@ void measure(benchmark::State& state, const Packets& packets, Decode decode_one)
     state.counters["hits"] = benchmark::Counter(static_cast<double>(n_hits), benchmark::Counter::kIsRate);
 }
 
-/// As many events as 1472 bytes hold.
+/// A packet of as many events as 1472 bytes hold.
 Bytes mgp_packet(std::uint8_t flags, double mean_hits) {
     Bytes datagram(1472);
     std::size_t n_bytes = 0;

@@ -103,7 +103,7 @@ def compared(repeats: dict[Case, list[CameraTrial]]) -> Iterator[dict[str, objec
 
 
 def highest_rate(options: argparse.Namespace, case: Case) -> dict[str, object]:
-    """What `anello search` finds; a run in which not every byte was checked is no pass."""
+    """Result of `anello search`; a run in which not every byte was checked is no pass."""
     lowest, highest, step = (case.rate_hz(gbit) for gbit in numbers(options.search))
     print(f"highest/{case.name}:", flush=True)
     measured: dict[int, CameraTrial] = {}

@@ -121,7 +121,7 @@ class Taker {
     virtual void check(std::size_t /*n_events*/) const {}
     /// Nothing is still to be chosen by measuring, as in use after the first second.
     virtual bool is_settled() const { return true; }
-    /// What was chosen by measuring, and why.
+    /// The choice that was made by measuring, and its reason.
     virtual std::string chosen() const { return {}; }
 };
 
@@ -334,7 +334,7 @@ double quantile(std::vector<double> values, double share) {
     return values[static_cast<std::size_t>(share * static_cast<double>(values.size() - 1) + 0.5)];
 }
 
-/// Until every taker has touched its memory and made its choices. Returns the rounds that it took.
+/// Sends until every taker has touched its memory and made its choices. Returns the number of rounds.
 std::size_t warm_up(std::vector<Case>& cases, const Load& load) {
     constexpr std::size_t at_least = 3, at_most = 200;
     const auto settled = [&] {

@@ -28,7 +28,7 @@ _seeds = itertools.count(1)
 
 @dataclass(frozen=True)
 class Case:
-    """What is compared: a row of the table."""
+    """One configuration that is compared: a row of the table."""
 
     datagram_bytes: int
     layout: str  # of LAYOUTS
@@ -55,7 +55,7 @@ class Case:
         return rate_hz * self.event_bits * 1e-9
 
     def settings(self) -> list[str]:
-        """As for --set. A fragment of another size than the camera's waveforms is a pattern of bytes."""
+        """Arguments for --set. A fragment of another size than the camera's waveforms is a pattern of bytes."""
         offload, gro = MODES[self.mode]
         has_waveforms = self.payload_bytes == CameraSection().waveform_bytes
         n_events = max(128, min(256, MAX_EVENT_MEMORY_BYTES // (self.event_bits // 8)))

@@ -67,7 +67,7 @@ def parse() -> argparse.Namespace:
 
 
 def machine_floor() -> dict[str, object]:
-    """What the machine costs a latency, whatever the program: see hiccups."""
+    """Latency that the machine itself adds to any program: see hiccups."""
     late = measure_hiccups(HICCUP_S)
     share = share_later_than(late, HICCUP_S, 1e-3)
     return {"case": "machine", "share_above_1ms": share, "p99.9_us": delay_of_share(late, HICCUP_S, 1e-3) * 1e6,
@@ -91,7 +91,7 @@ def settings_of(options: argparse.Namespace, algorithm: str) -> list[str]:
 
 
 def highest_rates(options: argparse.Namespace, algorithm: str) -> Iterator[dict[str, object]]:
-    """With the deadline; where no rate keeps it, which may be the machine's own doing, also without."""
+    """Searches with the deadline; if no rate keeps it, which may be the machine's fault, also without."""
     with_deadline = highest_rate(options, algorithm, options.deadline_us)
     yield with_deadline
     if with_deadline["median"] is None and options.deadline_us:
@@ -99,7 +99,7 @@ def highest_rates(options: argparse.Namespace, algorithm: str) -> Iterator[dict[
 
 
 def highest_rate(options: argparse.Namespace, algorithm: str, deadline_us: float) -> dict[str, object]:
-    """What `anello search` finds; deadline_us: of p99.9, 0: none."""
+    """Result of `anello search`; deadline_us: limit of p99.9 in us, 0: none."""
     lowest, highest, step = (rate_mhz * 1e6 for rate_mhz in numbers(options.search))
     rules, quiet = Rules(deadline_us or None, "p99.9"), quiet_of(options)
     case = f"highest/{algorithm}" + ("" if deadline_us else "/no deadline")

@@ -184,7 +184,7 @@ def time_of(killing: Callable[[Path, Client, "subprocess.Popen[str]"], float]) -
 
 
 def started() -> float:
-    """With both cores idle: what of the time below is not waiting for a core."""
+    """Time in s with both cores idle: the part of the time below that is not spent waiting for a core."""
     with tempfile.TemporaryDirectory() as folder:
         began = time.monotonic()
         with control_room(Path(folder)) as (client, _):

@@ -43,7 +43,7 @@ def main() -> None:
 
 
 def misses(one: Lateness, by_packet: bool = False) -> list[str]:
-    """What this run does not keep. by_packet: p50 and p99.9 from the packet instead of from the event."""
+    """Limits that this run does not keep. by_packet: p50 and p99.9 from the packet instead of from the event."""
     quantiles = one.sent_us if by_packet else one.event_us
     if not quantiles:
         return ["no event was decided"]
@@ -75,7 +75,7 @@ def row(number: int, one: Lateness) -> list[str]:
 
 
 def verdict(results: list[Lateness]) -> list[str]:
-    """Of all runs, against what is wanted of them, from the event and from its packet."""
+    """Compares all runs with their limits, from the event and from its packet."""
     lines = []
     for start, by_packet in (("event", False), ("packet", True)):
         n_kept = sum(not misses(one, by_packet) for one in results)

@@ -50,7 +50,7 @@ def main() -> None:
 
 
 def tell(case: str, result: dict[str, Any]) -> None:
-    """Of each thread: wake-ups/s, and thousandths of a core."""
+    """Prints wake-ups/s, and the CPU time of each thread in thousandths of a core."""
     threads = (f"{name} {woken:.0f} {1e3 * share:.1f}" for name, (woken, share) in result["threads"].items())
     print(f"{case}: {result['median']:.0f} wake-ups/s, {result['cpu_share']:.2%} of a core; {', '.join(threads)}")
     print(json.dumps({"case": case, **result}), flush=True)

@@ -95,7 +95,7 @@ def run(settings: Sequence[str], timeout_s: float) -> dict[str, Any]:
 
 
 def take_weight() -> None:
-    """Of this session's scheduling group, where permitted: neighbours are not to have half of the cores."""
+    """Raises the weight of this session's scheduling group, if permitted, lest neighbours have half of the cores."""
     try:
         Path(f"/proc/{os.getpid()}/autogroup").write_text("-20")
     except OSError:

@@ -77,7 +77,7 @@ class Case:
         return gbit_per_s * 1e9 / 8 / self.datagram_bytes
 
     def gbit_per_s(self, rate_hz: float) -> float:
-        """Of whole datagrams, which both have the same size of."""
+        """Rate of whole datagrams in Gb/s; both programs send datagrams of the same size."""
         return rate_hz * self.datagram_bytes * 8e-9
 
 
@@ -188,7 +188,7 @@ def socket_buffer_bytes() -> int:
 
 
 def event_buffers(case: Case) -> int:
-    """Of the node: the memory that a larger camera's window would fill."""
+    """Number of the node's event buffers: they take the memory that a larger camera's window would fill."""
     return max(128, min(256, MAX_EVENT_MEMORY_BYTES // (BOARDS * case.form.payload_bytes)))
 
 
@@ -221,7 +221,7 @@ def command(case: Case, options: argparse.Namespace) -> list[str]:
 
 
 def port_of(receiver: "subprocess.Popen[str]", case: Case) -> int:
-    """Where it listens: the node says so, of spead2's receiver the kernel knows."""
+    """Port at which the receiver listens: the node prints it; for spead2's receiver the kernel's table gives it."""
     if case.taker == "anello":
         assert receiver.stdout is not None
         return int(receiver.stdout.readline())
@@ -244,7 +244,7 @@ def bound_port(process: int) -> int | None:
 
 
 def udp_sockets() -> dict[int, tuple[str, int]]:
-    """By port: inode, and bytes that wait to be read."""
+    """UDP sockets by port: inode, and number of bytes that wait to be read."""
     rows = [line.split() for line in Path("/proc/net/udp").read_text().splitlines()[1:]]
     return {int(row[1].partition(":")[2], 16): (row[9], int(row[4].partition(":")[2], 16)) for row in rows}
 
@@ -256,7 +256,7 @@ def cpu_s(process: int) -> float:
 
 
 def wait_until_read(port: int, settle_s: float = SETTLE_S) -> None:
-    """Until nothing has waited in the socket for settle_s."""
+    """Waits until the socket has held no data for settle_s seconds."""
     last_s = time.monotonic()
     deadline = last_s + DRAIN_S
     while True:

@@ -23,8 +23,8 @@ from anello.plan.simulation import simulate
 
 HEAD = ["nodes", "switches", "message, KiB", "protocol", "reference", "exchange", "lowest", "highest", "off by"]
 PROTOCOLS = {"shift, out of step": ("shift", 0), "shift": ("shift", 4), "push": ("push", 4), "pull": ("pull", 4)}
-# Of shift two messages under way and none waited for; of shift in step five under way, four ahead of the slowest; of
-# push four under way to each other node. (nodes, on two levels, KiB) -> share of the link in %, by protocol.
+# Shift has two messages under way and waits for none; shift in step has five under way, four ahead of the slowest;
+# push has four under way to each other node. (nodes, on two levels, KiB) -> share of the link in %, by protocol.
 REFERENCE = {
     (16, False, 128): {"shift, out of step": 84.1, "shift": 95.5, "push": 99.2},
     (16, False, 1024): {"shift, out of step": 88.6, "shift": 98.8, "push": 99.3},

@@ -94,7 +94,7 @@ def main() -> int:
 
 
 def searched_for(fault: Fault, first: int, n_seeds: int) -> Found:
-    """With the faulty engine. Raises CalledProcessError."""
+    """Searches with the faulty engine. Raises CalledProcessError."""
     with tempfile.TemporaryDirectory() as folder:
         package = Path(folder) / "anello"
         shutil.copytree(ROOT / "anello", package, ignore=shutil.ignore_patterns("_engine*.so", "__pycache__"))

@@ -61,7 +61,7 @@ def tell(case: str, told: Sequence[dict[str, float]]) -> None:
 
 
 def records_of(camera: str, folder: Path) -> list[bytes]:
-    """As a node sends them to writers: not compressed."""
+    """Records as a node sends them to writers: not compressed."""
     settings = [
         f"camera.model={camera}", f"camera.samples={SAMPLES[camera]}", f"run.n_events={POOL}", "run.display=off",
         f"camera_source.pool_events={POOL}", "camera_source.rate_hz=20", "camera_source.first_event=1",

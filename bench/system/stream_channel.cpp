@@ -164,7 +164,7 @@ stream::StreamConfig over_ucx_tcp(stream::StreamConfig config) {
     return config;
 }
 
-/// As ucx_perftest's puts: nobody writes or reads the bytes, they are moved from ring to ring.
+/// Does what ucx_perftest's puts do: nobody writes or reads the bytes, they are moved from ring to ring.
 class UntouchedChannel final : public RingChannel {
   public:
     using RingChannel::RingChannel;
@@ -243,8 +243,8 @@ class ZmqChannel final : public Channel {
     static void put(void* socket, std::span<const std::byte> chunk) {
         require(zmq_send(socket, chunk.data(), chunk.size(), 0) >= 0, "cannot send by ZeroMQ");
     }
-    /// As a C++ program does: the message is the library's, and is read where it lies. The copy out of it is what every
-    /// other way does too.
+    /// Takes a message as a C++ program does: it is the library's, and is read where it lies. Each other way also
+    /// copies it out.
     static void take(void* socket, std::span<std::byte> chunk) {
         zmq_msg_t message;
         zmq_msg_init(&message);

@@ -32,7 +32,7 @@ class Channel {
     virtual void send(std::span<const std::byte> chunk) = 0;
     virtual void receive(std::span<std::byte> chunk) = 0;  ///< All of it.
     virtual void flush() {}                                ///< Everything sent is on its way.
-    /// Where bytes go both ways, for ping-pong.
+    /// The next two are for ping-pong, where bytes go both ways.
     virtual void answer(std::span<const std::byte> chunk) = 0;
     virtual void await_answer(std::span<std::byte> chunk) = 0;
     virtual RingWaits waits() const { return {}; }  ///< Of this side.

@@ -19,7 +19,7 @@ def interleaved(cases: Sequence[Case], n_repeats: int) -> Iterator[Case]:
 
 
 def of_repeats(values: Sequence[float]) -> dict[str, Any]:
-    """What a JSON line says of the repeats of one case: what page.py reads is `samples`."""
+    """The repeats of one case as a JSON line: page.py reads `samples`."""
     return {"median": statistics.median(values), "spread": spread(values), "n_repeats": len(values),
             "samples": list(values)}  # fmt: skip
 

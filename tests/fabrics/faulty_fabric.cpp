@@ -208,7 +208,7 @@ std::size_t FaultyFabric::report_finished() noexcept {
     return n_finished;
 }
 
-/// What is held back for the peer will not leave.
+/// Messages that are held back for the peer will not leave.
 void FaultyFabric::give_up(Peer peer) noexcept {
     const auto of_peer = [&](std::uint32_t index) {
         Slot& slot = slots_[index];
@@ -247,7 +247,7 @@ bool FaultyFabric::arm() noexcept {
     return inner_->arm();
 }
 
-/// What was due when send_due() last looked waits for room in the inner fabric, which tells when there is some, or for
+/// Messages due when send_due() last looked wait for room in the inner fabric, which reports it, or for
 /// an earlier message.
 void FaultyFabric::set_timer_to_next_due() noexcept {
     Nanoseconds due_ns = never_ns;

@@ -139,7 +139,7 @@ class FaultyFabric final : public Fabric, private Listener {
     Descriptor timer_, epoll_;
 };
 
-/// What makes FaultyFabrics around those of `make_inner`.
+/// Returns a function that makes FaultyFabrics around those of `make_inner`.
 MakeFabric with_faults(const FaultConfig& faults, const MakeFabric& make_inner = make_fabric,
                        std::shared_ptr<FaultCounts> counts = std::make_shared<FaultCounts>());
 

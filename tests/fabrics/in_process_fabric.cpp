@@ -125,7 +125,7 @@ void InProcessFabric::part(Peer peer) noexcept {
     notify();
 }
 
-/// What `from` sent and we have not taken is its own again.
+/// Messages that `from` sent and we have not taken are its own again.
 void InProcessFabric::give_back(Peer from) noexcept {
     InProcessFabric* const sender = hub_->find(links_[from].incarnation);
     for (std::size_t i = 0; i < inbox_.size(); ++i) {

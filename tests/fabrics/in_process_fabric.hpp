@@ -21,10 +21,10 @@ class InProcessFabric;
 /// The switchboard of the fabrics of one process. Its lock is held while bytes are copied: no other transport locks.
 class InProcessHub {
   public:
-    /// That of all fabrics with this farm_id: lives as long as one of them.
+    /// The hub of all fabrics with this farm_id; it lives as long as one of them.
     static std::shared_ptr<InProcessHub> of_farm(std::uint64_t farm_id);
 
-    /// As if the peer's process had died: its fabric does nothing any more, the others find it down.
+    /// Acts as if the peer's process had died: its fabric does nothing any more, the others find it down.
     void kill(Peer peer) noexcept;
 
   private:

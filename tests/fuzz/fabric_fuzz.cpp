@@ -109,7 +109,7 @@ class Recorder final : public Listener {
     std::map<const std::byte*, std::size_t> open_;
 };
 
-/// Where numbers begin: at 0, or so that they pass 2^32, or come to their end below 2^64.
+/// The first number: 0, or one from which numbers pass 2^32, or reach their end below 2^64.
 std::uint64_t begin_of(std::uint8_t choice) {
     constexpr std::uint64_t last = UINT64_MAX - 65'536;
     return choice % 3 == 0 ? 0 : choice % 3 == 1 ? (std::uint64_t{1} << 32) - 40 : last - 40;

@@ -49,7 +49,7 @@ std::vector<std::byte> right_hello(std::uint32_t flags, std::uint64_t ring_bytes
     return hello;
 }
 
-/// What a peer may hand over as its ring: its memory, with too few bytes, without seals; or no memory at all.
+/// Descriptors that a peer may hand over as its ring: memory, with too few bytes, without seals; or no memory.
 Descriptor ring_of(std::uint8_t kind, std::size_t ring_bytes) {
     if (kind % 8 == 7) return Descriptor(eventfd(0, EFD_CLOEXEC));
     Descriptor memory(memfd_create("fuzz", MFD_CLOEXEC | MFD_ALLOW_SEALING));

@@ -87,7 +87,7 @@ def rich_frame(*n_hits: int) -> bytes:
 
 
 def l0_slice(*n_hits: int, first_slice: int = 50, run: int = 7) -> bytes:
-    """Of DOMs that count from the first id of a simulated line: stamps, then the message, complete frames."""
+    """A slice of DOMs that count from the first id of a simulated line: stamps, then the message, complete frames."""
     origin = struct.pack("<5I", 1, run, 0, first_slice // 10, first_slice % 10 * 6_250_000)
     frames = b""
     for dom, n in enumerate(n_hits):
@@ -119,7 +119,7 @@ def fits_file(*parts: bytes) -> bytes:
 
 
 def camera_fits() -> bytes:
-    """Of two gains, two pixels, four cells; whole numbers with a scale; a table, which no image is."""
+    """Two gains, two pixels, four cells; whole numbers with a scale; a table, which is no image."""
     baseline = struct.pack(">16f", *range(400, 416))
     table = fits_block(
         "XTENSION= 'BINTABLE'", "BITPIX  = 8", "NAXIS   = 2", "NAXIS1  = 4", "NAXIS2  = 3", "PCOUNT  = 8",
@@ -137,7 +137,7 @@ def daq_message(kind: int, version: int, rest: bytes) -> bytes:
 
 
 def daq_summary() -> bytes:
-    """Of two DOMs, whose PMTs have all rates from 0 on."""
+    """A summary of two DOMs, whose PMTs have all rates from 0 on."""
     frames = b"".join(
         struct.pack("<6I", 808 + dom, 7 | 6 << 16, 1 << 31, 1 << 31, 0, 0) + bytes(range(100 * dom, 100 * dom + 31))
         for dom in (0, 1)
@@ -153,7 +153,7 @@ def daq_event() -> bytes:
 
 
 def published_record(run: int) -> bytes:
-    """Of kind mep: one u32, five f32, an array without values."""
+    """A record of kind mep: one u32, five f32, an array without values."""
     arrays = [(b"seven", 3, (), struct.pack("<I4x", 7)), (b"five", 9, (5,), struct.pack("<5f4x", *range(5))),
               (b"none", 2, (2, 0), b"")]  # fmt: skip
     entries, content = b"", b""
@@ -201,7 +201,7 @@ def fabric_last_number() -> bytes:
 
 
 def stream_hello() -> bytes:
-    """Of a stream over the fabric's TCP, and the word head."""
+    """The hello of a stream over the fabric's TCP, and the word head."""
     hello = struct.pack("<QIIQQIIII16x", int.from_bytes(b"ANELFBRC", "little"), 1, 3, 65536, 99, 1, 40, 40, 0)
     return b"\0" + hello + struct.pack("<Q", 1000)
 

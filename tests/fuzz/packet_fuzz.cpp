@@ -18,7 +18,7 @@ void require(bool condition) {
     if (!condition) std::abort();
 }
 
-/// Of NA62's packets only reading looks into the boards' own data.
+/// Only reading, not checking, looks into the boards' own data in NA62's packets.
 bool is_stricter_when_read(const wire::PacketFormat& format) {
     return std::string_view(format.name) == "mep";
 }

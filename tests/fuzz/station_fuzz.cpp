@@ -24,7 +24,7 @@ void require(bool condition) {
     if (!condition) std::abort();
 }
 
-/// What the input still holds; 0 behind its end.
+/// Reads values from the input one after the other; 0 past its end.
 class Input {
   public:
     Input(const std::uint8_t* data, std::size_t size) : left_(data, size) {}
@@ -304,7 +304,7 @@ class Rig {
         station_.on_done(sent.to, sent.token, input.byte() % 4 == 0 ? fabric::Status::lost : fabric::Status::ok);
     }
 
-    /// What brings a node into the run: all are live; and an assignment.
+    /// Messages that bring a node into the run: all are live; and an assignment.
     void hear_manager(Input& input) {
         if (!fabric_.is_up[0]) return;
         std::vector<std::byte> entries;
@@ -346,7 +346,7 @@ class Rig {
              entries);
     }
 
-    /// As the next message of its sender.
+    /// Delivers it as the next message of its sender.
     void hear(MessageHeader header, std::span<const std::byte> entries) {
         header.sequence = ++said_[header.from];
         std::array<std::byte, message_header_bytes> bytes;

@@ -43,7 +43,7 @@ class DetectorFile : public testing::TestWithParam<DataKind> {
         return {view.begin(), view.end()};
     }
 
-    /// What is known of the file.
+    /// The known content of the file.
     template <typename Truth>
     static const Truth& of_this(const Truth& real, const Truth& lookalike) {
         return GetParam() == DataKind::real ? real : lookalike;

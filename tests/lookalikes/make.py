@@ -305,7 +305,7 @@ def flat(rows: Sequence[Sequence[int]]) -> list[int]:
 
 
 def by_module(gains: Sequence[Any]) -> list[Any]:
-    """Of [gain][event][pixel of all modules][sample]: [event][module][gain][pixel of the module][sample]."""
+    """Turns [gain][event][pixel of all modules][sample] into [event][module][gain][pixel of the module][sample]."""
     return [
         [[gain[at : at + 7] for gain in event] for at in range(0, len(event[0]), 7)]
         for event in zip(*gains, strict=True)
@@ -317,7 +317,7 @@ def each(make: Callable[[int], Any], n: int) -> list[Any]:
 
 
 def nectarcam() -> tuple[bytes, dict[str, Any]]:
-    """Of 2018: three events of three modules, of which the second lacks its last; counters of 16 bytes a module."""
+    """A file as of 2018: three events of three modules; the second lacks its last; 16 bytes of counters a module."""
     dice, n, n_modules, n_samples, run = Dice(5), 3, 3, 16, 23
     present = [[1, 1, 1], [1, 1, 0], [1, 1, 1]]
     tags, times_ns = [1, 32, 4], each(lambda i: 1_521_466_000_123_456_700 + 1_000_065_590 * i, n)
@@ -359,7 +359,7 @@ def nectarcam() -> tuple[bytes, dict[str, Any]]:
 
 
 def lst() -> tuple[bytes, dict[str, Any]]:
-    """Of 2018: two modules, the first dead; gains before modules. Event 2 comes last, and by the TIB alone."""
+    """A file as of 2018: two modules, the first dead; gains before modules. Event 2 comes last, by the TIB alone."""
     dice, n, n_samples = Dice(6), 3, 10
     numbers, tags, n_ns = [1, 3, 2], [32, 0, 4], [250_000_003, 750_000_001, 500_000_000]
     dead = [[0] * n_samples] * 7
@@ -404,7 +404,7 @@ def lst() -> tuple[bytes, dict[str, Any]]:
 
 
 def digicam() -> tuple[bytes, dict[str, Any]]:
-    """Of 2017: one gain, each pixel somewhere in the list, the second event a pedestal."""
+    """A file as of 2017: one gain, each pixel somewhere in the list, the second event a pedestal."""
     dice, n, n_pixels, n_samples = Dice(7), 2, 1296, 4
     order = dice.some(range(n_pixels), n_pixels)
     by_pixel = each(lambda i: pulses(dice, n_pixels, n_samples, low=20), n)

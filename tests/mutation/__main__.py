@@ -86,7 +86,7 @@ class Drawer:
 
 
 def survivors(results: Path, files: Collection[Path]) -> Iterator[Mutant]:
-    """Those of an earlier run, in these files. ValueError where the source has changed since."""
+    """Mutants that survived an earlier run, in these files. ValueError where the source has changed since."""
     for line in results.read_text().splitlines():
         row = json.loads(line)
         if row["outcome"] == Outcome.survived:
@@ -99,7 +99,7 @@ def survivors(results: Path, files: Collection[Path]) -> Iterator[Mutant]:
 
 
 def outcomes_of(results: Path) -> dict[tuple[str, int, str], Outcome]:
-    """What was judged before, by file, place and words; nothing where there are no results."""
+    """Earlier judgements by file, place and words; empty where there are no results."""
     rows = [json.loads(line) for line in results.read_text().splitlines()] if results.exists() else []
     return {(row["path"], row["offset"], row["words"]): Outcome(row["outcome"]) for row in rows}
 
@@ -149,7 +149,7 @@ class Run:
         return outcome
 
     def all(self, mutants: Iterator[Mutant], number: int, jobs: int) -> None:
-        """Until `number` could be tested or there are no more."""
+        """Judges mutants until `number` could be tested or there are no more."""
         n_tested = 0
         with futures.ThreadPoolExecutor(jobs, thread_name_prefix="mutant") as pool:
             at_work: set[futures.Future[Outcome]] = set()

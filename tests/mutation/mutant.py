@@ -25,12 +25,12 @@ class Mutant:
         return source.count(b"\n", 0, self.offset) + 1
 
     def words(self, source: bytes) -> str:
-        """What stood there and what stands there now, on one line."""
+        """The old and the new text, on one line."""
         before = " ".join(source[self.offset : self.offset + self.length].decode().split())
         return f"{before!r} -> {self.text!r}"
 
 
-# What each operator is replaced by. Comparisons move by one step or turn round; the rest takes its counterpart.
+# The replacement of each operator. Comparisons move by one step or turn round; the rest takes its counterpart.
 REPLACEMENTS = {
     "<": ("<=", ">="),
     "<=": ("<", ">"),

@@ -55,7 +55,7 @@ class CppSubject:
         return _succeeds([*self.compilers[path], "-c", str(source), "-o", str(work / "mutant.o")], self.build)
 
     def clang_options(self, path: Path) -> list[str]:
-        """What clang must know to read the file: where headers lie, what is defined, the widest registers we use."""
+        """Options with which clang reads the file: folders of headers, macros, the widest registers we use."""
         words = self.compilers[path]
         systems = [word for before, word in pairwise(words) if before == "-isystem"]
         kept = [word for word in words[1:] if word.startswith(("-D", "-I", "-std"))]
@@ -79,7 +79,7 @@ def compile_options(command: list[str]) -> list[str]:
 
 
 def cpp_folders(root: Path) -> list[str]:
-    """Of the engine, then the detectors."""
+    """Folders of the engine, then those of the detectors."""
     return [
         path.parent.name for top in ("engine", "detectors") for path in sorted((root / top).glob("*/CMakeLists.txt"))
     ]

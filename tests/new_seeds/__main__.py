@@ -20,7 +20,7 @@ from new_seeds.rounds import Search
 
 
 def kinds() -> list[Kind]:
-    """Those of which one piece may last longer than its share come last."""
+    """Kinds of search; those of which one piece may last longer than its share come last."""
     return [
         virtual.Virtual("farms", [], virtual.FARM_COUNTS, cases.FOLDER / "farm_seeds.txt", share=0.2),
         *(

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What was searched over all time, and by the last call: tests/cases/searched.json."""
+"""Account of the searches over all time, and of the last one: tests/cases/searched.json."""
 
 import json
 import subprocess

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What a search found, as files that tests replay: tests/cases.
+"""Findings of a search as files that tests replay: tests/cases.
 
 A line of such a file is a case, `WORDS  # what it found`; comments and empty lines may stand between them.
 """
@@ -28,7 +28,7 @@ class Case:
 
 
 def read(path: Path) -> list[Case]:
-    """Those of a file; none where there is no file."""
+    """Cases of a file; none where there is no file."""
     cases = []
     for line in path.read_text().splitlines() if path.exists() else ():
         words, _, what = line.partition("#")

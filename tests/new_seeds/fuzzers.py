@@ -96,7 +96,7 @@ class Fuzzers:
         return target, executed(said.words), finding
 
     def _kept(self, target: str, file: Path, said: Said, turn: Turn) -> Finding:
-        """What fails joins the corpus, of a crash the shortest input that libFuzzer comes to."""
+        """Adds failing inputs to the corpus; of a crash, the shortest input that libFuzzer finds."""
         self._targets = [one for one in self._targets if one != target]  # it would find that first, each time
         corpus = self._corpus / target.removesuffix("_fuzz")
         before = {one.read_bytes(): one for one in corpus.glob("*")}

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What the kinds of search have in common."""
+"""Types and functions that the kinds of search share."""
 
 from collections import Counter
 from collections.abc import Callable, Iterable
@@ -15,7 +15,7 @@ Tried = tuple[Counter[str], list[Finding]]
 
 @dataclass
 class Outcome:
-    """Of one turn. words: what was done, from which seed on."""
+    """Result of one turn. words: what was done, from which seed on."""
 
     words: str = ""
     counts: Counter[str] = field(default_factory=Counter)
@@ -25,7 +25,7 @@ class Outcome:
 def outcome_of_files(
     units: Iterable[Unit], tried: Callable[[Unit], Tried], turn: Turn, first: int, what: str
 ) -> Outcome:
-    """Of files of tests, one after the other while there is time, with seeds from `first` on; `what` is counted."""
+    """Tries files of tests one after the other while there is time, with seeds from `first` on; counts `what`."""
     outcome, n_files = Outcome(), 0
     for counts, findings in in_turn(units, tried, turn):
         n_files += 1

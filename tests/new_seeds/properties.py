@@ -25,7 +25,7 @@ CASES = 100  # of a property, RapidCheck's default
 
 @dataclass(frozen=True)
 class Properties:
-    """Of one source file: a test program, and its tests there."""
+    """The tests of one source file, and the program that has them."""
 
     program: Path
     tests: tuple[str, ...]
@@ -37,7 +37,7 @@ class Properties:
 
 
 def properties(root: Path = ROOT, programs: Path = PROGRAMS) -> list[Properties]:
-    """Of all sources whose tests throw dice. The folder tells which program they are in (tests/CMakeLists.txt)."""
+    """Finds all sources whose tests throw dice. The folder decides the program (tests/CMakeLists.txt)."""
     sources = [*root.glob("tests/*/*/*.cpp"), *root.glob("detectors/*/tests/*.cpp")]
     found = []
     for source in sorted(sources):
@@ -63,7 +63,7 @@ def _with_dice(text: str) -> Iterator[str]:
 
 
 def environment_of(parameters: str, seed: int = 1) -> dict[str, str]:
-    """Of a case: `seed=N`, or RapidCheck's own `reproduce=...`."""
+    """Environment that repeats a case: `seed=N`, or RapidCheck's own `reproduce=...`."""
     if parameters.startswith("seed="):
         seed = int(parameters.removeprefix("seed="))
     return {"ANELLO_SEED": str(seed), "RC_PARAMS": parameters}

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What tests of several files are given."""
+"""Fixtures for the tests of several files."""
 
 from collections.abc import Iterator
 from pathlib import Path

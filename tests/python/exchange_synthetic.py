@@ -158,7 +158,7 @@ def counters_of(rank: int, n_nodes: int) -> CounterDict:
 
 
 def account_of(rank: int, n_nodes: int) -> Account:
-    """What counters_of() says, by identity."""
+    """The numbers of counters_of(), by identity."""
     ranks = range(n_nodes)
     told = tuple(ReportedAccount(one, 1000 + one, N_MEPS, 0, False, frozenset()) for one in ranks)
     return Account(

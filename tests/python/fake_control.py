@@ -176,7 +176,7 @@ def node_counters(n_events: int, n_lost: int = 0, silent: Collection[int] = ()) 
 
 
 def latency(n: int, p999_ns: int) -> dict[str, Any]:
-    """Of one window: what was measured in it."""
+    """Latencies measured in one window."""
     bins = [0, 100_000, 500_000, 1_000_000, 5_000_000]
     return {"count": n, "mean_ns": 200_000, "bins_ns": bins, "bin_counts": [n // 2, n - n // 2 - 2, 2, 0],
             "p50_ns": 180_000, "p99_ns": 400_000, "p999_ns": p999_ns, "max_ns": 1_200_000, "above_1ms": 2}  # fmt: skip

@@ -99,7 +99,7 @@ THREE_THREADS = 'threads.layout=["receive+build", "trigger+emit", "store"]'
 
 
 def subject(interface: str = "eth0", *settings: str) -> Subject:
-    """What is wanted, given as `--set` values: of the RICH, where it names no chain, with three threads."""
+    """Configuration from `--set` values: the RICH's, if they name no chain, with three threads."""
     given = settings if any(one.startswith("chain=") for one in settings) else (THREE_THREADS, *settings)
     return Subject(load(None, given), interface)
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What this process has open. A test is held to what it opened itself: what others left may close at any time."""
+"""What this process has open. A test is judged by what it opened itself: others' files may close at any time."""
 
 import threading
 from pathlib import Path

@@ -10,7 +10,7 @@ FORMATS = ("mgp", "mep", "mtp", "camera", "clb", "mfp", "camera_group", "daq", "
 
 
 def vectors() -> dict[str, tuple[bytes, list[str]]]:
-    """By name: the bytes, and what they are said to hold, line by line."""
+    """Vectors by name: the bytes, and the lines that say what they hold."""
     found = {}
     for path in sorted((TESTS / "vectors").glob("*.hex")):
         lines = path.read_text().splitlines()
@@ -20,7 +20,7 @@ def vectors() -> dict[str, tuple[bytes, list[str]]]:
 
 
 def seeds(name: str) -> list[bytes]:
-    """Of a format, as the fuzzers begin with; what fuzzers found since is not among them."""
+    """Inputs of a format with which the fuzzers begin, without those that fuzzers have found since."""
     folder = TESTS / "fuzz/corpus" / name
     return [path.read_bytes() for path in sorted(folder.iterdir()) if not path.name.startswith("found_")]
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What tests that draw begin from: the same in every run, unless somebody searches for more."""
+"""The seed of tests that draw: the same in every run, unless ANELLO_SEED sets another."""
 
 import os
 

@@ -23,7 +23,7 @@ def front_ends_stood_still(summary: Mapping[str, Any]) -> bool:
 
 
 def only_late(summary: Mapping[str, Any]) -> bool:
-    """Where the test sets a deadline: all that was lost beyond what was ordered came after it, and events lack it."""
+    """True if all that was lost by no order came after the test's deadline, and events lack it."""
     flaws = [flaw for flaw in summary["verdict"]["flaws"] if flaw["word"] != Word.GOOD and not flaw["ordered"]]
     late = [flaw for flaw in flaws if "late" in flaw["words"] or "whose end never came" in flaw["words"]]
     lacking = [flaw for flaw in flaws if flaw["word"] == Word.INCOMPLETE]

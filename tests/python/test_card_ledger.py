@@ -80,7 +80,7 @@ def part(node: CounterDict, level: str, name: str) -> dict[str, int]:
 
 
 def lose_a_packet(node: CounterDict) -> None:
-    """Of board 1, with 10 fragments and 50 hits: its events lack the board."""
+    """Loses a packet of board 1, with 10 fragments and 50 hits: its events lack the board."""
     node["build.board1"]["missing"] += 10
     node["build"]["fragments_merged"] -= 10
     node["build"]["hits_merged"] -= 50

@@ -205,7 +205,7 @@ def test_nobody_judges_a_process_elsewhere(catalogue: Catalogue, tmp_path: Path)
 
 
 class LeftPage:
-    """Of counters; its process has ended, or not."""
+    """A page of counters whose process has ended, or not."""
 
     name = "anello.node.1"
 

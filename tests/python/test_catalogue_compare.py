@@ -170,7 +170,7 @@ def comparisons(found: dict[str, Any]) -> dict[str, dict[str, Any]]:
 
 
 def beyond(found: dict[str, Any]) -> list[str]:
-    """What is said not to be chance."""
+    """Comparisons that are said not to be chance."""
     return [name for name, row in comparisons(found).items() if row["beyond"]]
 
 
@@ -206,7 +206,7 @@ def test_rates_are_those_of_each_run_s_own_time(catalogue: Catalogue) -> None:
 # --- Chance -------------------------------------------------------------------------------------------------------
 @pytest.mark.parametrize("counts", [(7, 20), (0, 9), (300, 400), (470, 530)])
 def test_counts_are_compared_exactly(counts: tuple[int, int]) -> None:
-    """By the sum over all splits that are no likelier, in whole numbers."""
+    """The expected value is the sum over all splits that are no likelier, in whole numbers."""
     n, m = counts
     ways = [math.comb(n + m, k) * 3**k for k in range(n + m + 1)]  # equal rates, three times the time
     expected = sum(way for way in ways if way <= ways[n]) / 4 ** (n + m)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What a run enters of itself, whatever state the catalogue is in; and `anello runs`."""
+"""What a run writes about itself, whatever state the catalogue is in; and `anello runs`."""
 
 import json
 import sqlite3

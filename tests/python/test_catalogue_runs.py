@@ -43,7 +43,7 @@ def wait_for(condition: Callable[[], bool]) -> None:
 
 
 def state(directory: Path) -> str:
-    """Of the only run, without closing it."""
+    """State of the only run, which this does not close."""
     if not of_runs_in(directory).exists():
         return ""
     with sqlite3.connect(of_runs_in(directory), timeout=10) as database:

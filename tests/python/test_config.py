@@ -75,7 +75,7 @@ OTHER_VALUES = {
         "publish.allow_users": "[1000]",
     },
 }
-# What must be set too.
+# Keys that must be set too.
 ALONG = {
     "receive.backend": ["receive.pcap_file=run.pcap"],
     "camera.payload_bytes": ["camera_source.payload=pattern", "camera_filter.enabled=false"],

@@ -64,7 +64,7 @@ def ctl(directory: Path, *arguments: str) -> dict[str, Any]:
 
 
 def assert_ended(row: dict[str, Any]) -> None:
-    """As ordered; what a machine that stood still has lost is counted (bench/system/control_bench.py has figures)."""
+    """The run ended as ordered; losses while the machine stood still are counted (bench/system/control_bench.py)."""
     assert (row["state"], row["balanced"], row["exit_code"]) == ("ended", True, EXIT_CODES[Word(row["word"])])
     assert bool(row["lost"]) == (row["exit_code"] != 0)
 

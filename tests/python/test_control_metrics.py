@@ -34,7 +34,7 @@ PATIENCE_S = 60.0
 
 
 def tool(name: str) -> str:
-    """Of the distribution's package prometheus, installed or only unpacked (./dev test --all does that)."""
+    """Path of a tool of the distribution's package prometheus, installed or only unpacked (by ./dev test --all)."""
     return of_others.program(name, path=f"{os.environ['PATH']}:{ROOT / 'build/prometheus/usr/bin'}")
 
 
@@ -194,7 +194,7 @@ def value(http: httpx.Client, expression: str) -> list[Any]:
 
 
 def until(http: httpx.Client, expression: str) -> list[Any]:
-    """Until it has values that are numbers."""
+    """Waits until the expression has values that are numbers."""
     end = time.monotonic() + PATIENCE_S
     while not (found := value(http, expression)) or any(math.isnan(one) for one in found):
         assert time.monotonic() < end, f"no data: {expression}"

@@ -88,7 +88,7 @@ def test_a_body_that_does_not_come_is_not_waited_for(server: WebServer, monkeypa
 
 # --- Orders where HTTP is kept busy -----------------------------------------------------------------------------------
 class Elsewhere(Client):
-    """Of a control room that does not answer."""
+    """Client of a control room that does not answer."""
 
     def __init__(self, runs: Path) -> None:
         self._runs, self._address, self._process, self._token = runs, "http://127.0.0.1:9", 0, "x"

@@ -30,7 +30,7 @@ BASE = "http://127.0.0.1:8640"
 
 
 class Room:
-    """What a test has in its hands."""
+    """The objects that a test uses."""
 
     def __init__(self, state: State, directory: Path) -> None:
         self.operator, self.pages, self.memory = FakeOperator(state), FakePages(), FakeMemory(directory)

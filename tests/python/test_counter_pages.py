@@ -47,7 +47,7 @@ def ended_process() -> int:
 
 @pytest.fixture
 def pages() -> Iterator[tuple[str, str, str]]:
-    """Of this process, of one that has ended, of one whose number is ours now."""
+    """Pages of this process, of one that has ended, and of one whose number is ours now."""
     names = (
         left_by(os.getpid(), own_start()),
         left_by(ended_process(), own_start(), time.time_ns()),  # not older: other processes may clear pages away
@@ -139,7 +139,7 @@ for line in sys.stdin:
 
 @contextmanager
 def front_ends() -> Iterator[tuple[subprocess.Popen[str], str]]:
-    """That do nothing but take words for their state; and their page."""
+    """Starts front ends that only take words for their state; yields them and their page."""
     name = f"anello.test-said-{os.getpid()}"
     command = [sys.executable, "-c", FRONT_ENDS, f"/{name}"]
     with subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True) as child:

@@ -104,7 +104,7 @@ class Reads:
 
 
 def of_folders(reads: Reads) -> Iterator[Record]:
-    """Those that the detectors' own tests/counter_records.py make: records(reads), and nodes of a farm with the tables
+    """Records that the detectors' tests/counter_records.py make: records(reads), and nodes of a farm with the tables
     FARM."""
     for path in sorted((ROOT / "detectors").glob("*/tests/counter_records.py")):
         specification = importlib.util.spec_from_file_location(f"counter_records_of_{path.parents[1].name}", path)
@@ -166,7 +166,7 @@ def reads() -> Iterator[Reads]:
 
 
 def wrong_places(places: Places, by_rows: set[tuple[Counter, str]], by_verdicts: set[Counter]) -> list[str]:
-    """What a table says of a counter that is not so."""
+    """Wrong statements of a table about a counter."""
     in_a_row = {counter for counter, _ in by_rows}
     faults = []
     for counter, place in places.items():

@@ -44,7 +44,7 @@ def wrong_checksum(data: bytes) -> bytes:
 
 @pytest.fixture
 def capture(tmp_path: Path) -> Path:
-    """Of each vector one, and an MGP whose last byte was changed on the way."""
+    """One datagram of each vector, and an MGP whose last byte was changed on the way."""
     datagrams = [(6000, data) for data in VECTORS.values()]
     return write_capture(tmp_path / "all.pcap", [*datagrams, (6001, wrong_checksum(VECTORS["mgp_9bit_checksum"]))])
 
@@ -91,7 +91,7 @@ def test_json_has_all_of_it(capture: Path) -> None:
 
 
 def test_super_packets_are_taken_apart_or_told(tmp_path: Path) -> None:
-    """As captures have them with segmentation offload; no length in the headers of clb: it cannot be cut."""
+    """Captures hold them with segmentation offload; headers of clb have no length, so that it cannot be cut."""
     mgp, mep = VECTORS["mgp_9bit"], VECTORS["mep_tel62"]
     clb = b"TTDC" + bytes(24) + bytes(10_001)
     path = write_capture(tmp_path / "joined.pcap", [(1, mgp * 3), (2, mep * 2), (3, clb)])

@@ -32,7 +32,7 @@ ENGINES, PYTHONS = "engine_keys", "python_keys"  # the modules that declare keys
 
 
 class NumberedPackets(PacketConfig):
-    """What every detector has whose boards number their packets, without its own keys."""
+    """Keys of every detector whose boards number their packets, without its own keys."""
 
     chain: str = Field(default="numbered packets")
 
@@ -170,7 +170,7 @@ def declaring(section: type[BaseModel], key: str) -> list[str]:
 
 @of_each(("chain", "whole"), [(chain, key) for chain, keys in KEYS_OF.items() for key in keys])
 def test_every_key_is_declared_once(chain: str, whole: str) -> None:
-    """By the engine's table or, where no C++ code reads it, by Python's; `chain` says which configuration it is."""
+    """The engine's table declares it or, where no C++ code reads it, Python's; `chain` names the configuration."""
     if whole == "chain":
         return
     where, _, key = whole.rpartition(".")
@@ -281,7 +281,7 @@ def test_both_sides_refuse_what_is_not_a_number(table: str, key: str) -> None:
 
 @of_each(("chain", "whole"), [(chain, key) for chain, keys in KEYS_OF.items() for key in keys])
 def test_an_error_names_the_whole_key(chain: str, whole: str) -> None:
-    """Of every key of every chain, whether the engine declares it or Python."""
+    """This holds for every key of every chain, whether the engine declares it or Python."""
     about = KEYS_OF[chain][whole]
     wrong: Any = 17 if isinstance(about.default, str | list) else WORDS
     assert refusal(chain, whole, wrong).field == whole

@@ -16,7 +16,7 @@ DOTTED = re.compile(r'"([a-z_0-9]+(?:\.[a-z_0-9]+)+\.?)"')  # with a dot at its 
 
 
 def sources() -> list[Path]:
-    """Of the engine, but its tests."""
+    """Sources of the engine, without its tests."""
     return [
         path
         for folder in ("engine", "detectors", "bindings")
@@ -26,7 +26,7 @@ def sources() -> list[Path]:
 
 
 def names_in(code: str) -> Iterator[str]:
-    """Those that its statements which refuse something give."""
+    """Names in the statements that refuse a value."""
     for statement in re.split(r"[;{}]", re.sub(r"//.*", "", code)):
         if REFUSALS.search(statement):
             yield from DOTTED.findall(statement)

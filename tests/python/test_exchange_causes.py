@@ -55,7 +55,7 @@ def test_what_nodes_lost_is_in_node_losses(block: str, name: str, words: str) ->
 
 
 def test_a_cameras_late_fragments_and_unwritten_events_are_named() -> None:
-    """As a farm that said "100 % complete, lost: none" with 21 fragments late."""
+    """A farm once said "100 % complete, lost: none" with 21 fragments late."""
     record = record_with("build.group0", fragments_late=21)
     record.nodes[1].counters["pack"] = {}
     record.nodes[1].counters["camera_store"] = {"events_lost": 512}
@@ -77,7 +77,7 @@ def test_packets_that_lack_what_the_card_may_drop_were_ordered() -> None:
     ("framer", "fragments_beyond_burst", Word.LOST), ("framer", "fragments_of_unknown_burst", Word.LOST),
 ])  # fmt: skip
 def test_what_lacks_a_board_is_incomplete_and_what_is_gone_is_lost(block: str, name: str, word: Word) -> None:
-    """As in a run without the exchange."""
+    """The words are those of a run without the exchange."""
     assert [flaw.word for flaw in flaws(record_with(block, **{name: 7}))] == [word]
 
 

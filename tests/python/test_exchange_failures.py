@@ -155,8 +155,8 @@ class Farm:
         return again
 
     def ends(self, killed: int | None = None, codes: dict[int, int] | None = None) -> dict[str, Any]:
-        """By Ctrl-C at node 0. The summary, of which the ledger balances. killed: a node that did not come again;
-        codes: of nodes that ended before."""
+        """Ends the farm by Ctrl-C at node 0; returns the summary, whose ledger balances. killed: a node that is gone;
+        codes: exit codes of nodes that ended before."""
         self.nodes[0].process.send_signal(signal.SIGINT)
         others = dict.fromkeys(range(1, self._n), 0) | ({} if killed is None else {killed: -signal.SIGKILL})
         leader, *codes_found = [node.process.wait(END_S) for node in self.nodes]
@@ -170,7 +170,7 @@ class Farm:
 
 
 def listening_ports(node: Node) -> list[int]:
-    """Of TCP."""
+    """TCP ports at which the node listens."""
     process = Path(f"/proc/{node.process.pid}")
     sockets = {str(one.readlink()) for one in (process / "fd").iterdir() if one.is_symlink()}
     rows = [line.split() for line in (process / "net/tcp").read_text().splitlines()[1:]]
@@ -453,7 +453,7 @@ def test_a_link_between_two_that_the_manager_reaches_still(begin: Begin, namespa
 def test_a_standby_takes_over_from_a_killed_manager_and_node_1_reports(
     stack: ExitStack, tmp_path: Path, transport: tuple[str, str]
 ) -> None:
-    """Who started the nodes keeps the rendezvous, as one command does, and says who has died."""
+    """The program that started the nodes keeps the rendezvous, as one command does, and says which node has died."""
     with RendezvousServer(f"ipc://{tmp_path}/meet", 3, Pace()) as server:
         meet = ("--rendezvous", server.endpoint, "--no-serve")
         farm = Farm(stack, tmp_path, transport, '["all+sb"]', meet=meet)

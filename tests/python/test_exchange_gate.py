@@ -180,7 +180,7 @@ def test_a_node_may_say_more_than_a_stranger(door: Door) -> None:
 
 
 def test_all_unfinished_messages_together_are_bounded(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Of nodes too: who has most under way goes."""
+    """This holds for nodes, too: the connection with most under way is closed."""
     monkeypatch.setattr(connection_guard, "MAX_UNFINISHED_BYTES", MAX_MESSAGE_BYTES - 1)
     with ExitStack() as stack:
         door = Door(stack)

@@ -195,7 +195,7 @@ def test_what_a_builder_built_though_it_was_taken_for_dead_is_not_lost(farm: lis
 
 
 def test_last_words_count_by_their_numbers(farm: list[CounterDict]) -> None:
-    """As many other packets are no explanation."""
+    """Other packets are no explanation, even if they are as many."""
     accounts = kill_last(farm)
     go_on(farm, accounts)
     accounts[2] = replace(accounts[2], handed_on=dict.fromkeys(range(200, 203), 0))
@@ -266,7 +266,7 @@ def test_what_is_under_way_when_a_node_ends_is_matched_by_its_numbers(farm: list
 
 
 def test_in_flight_excuses_no_more_than_was_in_flight(farm: list[CounterDict]) -> None:
-    """What the transport said to have gone is not under way."""
+    """MFPs that the transport reported as sent are not under way."""
     accounts = end_in_flight(farm, n_in_flight=5, n_never_came=7)
     row = "sent to nodes that lived to the end, and under way"
     ledger = ledger_of(farm, accounts=accounts)
@@ -276,7 +276,7 @@ def test_in_flight_excuses_no_more_than_was_in_flight(farm: list[CounterDict]) -
 
 
 def test_late_parts_of_packets_that_were_given_up_lie_in_the_transport(farm: list[CounterDict]) -> None:
-    """As many as packets of that builder no longer waited for, and no more."""
+    """Their number is that of the packets that the builder had given up, and no more."""
     accounts = end_in_flight(farm, n_in_flight=0, n_never_came=7)
     row = "sent to nodes that lived to the end"
     assert parts_of(ledger_of(farm, accounts=accounts), row)["unexplained"] == 7

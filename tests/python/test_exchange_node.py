@@ -139,7 +139,7 @@ def test_without_the_manager_the_others_end_and_say_why() -> None:
 
 
 def mep_records(path: Path) -> Iterator[tuple[int, int, list[bytes]]]:
-    """As docs/reference/mep-file.md says."""
+    """Reads the records of a file by the rules of docs/reference/mep-file.md."""
     with path.open("rb") as file:
         magic, n_readouts, packing, _ = struct.unpack("<8s3I12x", file.read(32))
         assert (magic, n_readouts, packing) == (b"MEPFILE1", 2, 50)

@@ -126,7 +126,7 @@ def test_each_counter_off_by_one_is_found(chain: str, node: int, block: str, nam
     assert not ledger_of(farm).balanced
 
 
-# Of these all nodes together have only some.
+# All nodes together have only some of these.
 NEEDED = [one for one in EACH if one[2:] not in {("merge.mep", "fragments_wrong"), ("merge.mep", "fragments_no_room"),
                                                  ("merge.mep", "fragments_in")}]  # fmt: skip
 

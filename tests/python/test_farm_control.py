@@ -62,7 +62,7 @@ class Farm:
         self.processes[name] = subprocess.Popen([*ANELLO, *arguments, "--in", str(self.folder / name)])
 
     def close(self) -> None:
-        """What runs is ended."""
+        """Ends the run that is under way."""
         for process in self.processes.values():
             process.kill()
             process.wait()

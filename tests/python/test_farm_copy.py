@@ -166,7 +166,7 @@ def test_a_loss_stands_at_its_stage_and_in_the_sum(block: str, name: str, stage:
 
 
 def test_parts_that_vanish_are_no_part_of_the_ledger() -> None:
-    """What is missing must be seen by the row that does not close, not be put into it."""
+    """The row that does not close must show what is missing, and not contain it."""
     pages = FarmPages()
     pages.advance(1)
     copies = {rank: pages.copy(f"anello.node.{rank}") for rank in range(N_NODES)}

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What ./dev search once found, and was mended: each case of tests/cases is tried again.
+"""Faults that ./dev search once found and that are mended: each case of tests/cases is tried again.
 
 The C++ tests try seeds of chains, and those of farms that were judged by their output; test_corpora those of fuzzers.
 """
@@ -20,7 +20,7 @@ from anello.virtual_farm.command import Drawn
 
 
 def ledger(chain: str = "") -> Callable[[str, Path], None]:
-    """Of a detector's chain; without, of a farm."""
+    """Replays a case of a detector's chain, or of a farm if `chain` is empty."""
 
     def again(words: str, _: Path) -> None:
         world = replace(Drawn.usual(), chain=chain).worlds()

@@ -18,7 +18,7 @@ MOST_SOURCES, MOST_OWN_MODULES = 15, 12
 MOST_UNFORMATTED = 102  # statements that the formatter must leave: this may only fall
 PRODUCTION = ("anello/", "bindings/", "detectors/", "engine/")
 GENERIC = ("anello/", "bindings/", "engine/")
-# Of one detector or its field; "ring" is not among them, as memory has rings, too.
+# Words of one detector or its field; "ring" is not among them, as memory has rings, too.
 WORDS = {
     *("rich", "pmt", "pmts", "photomultiplier", "na62", "supercell", "tel62", "cherenkov", "telescope"),
     *("camera", "cameras", "pixel", "pixels", "cta", "nectarcam", "lst", "dragon"),

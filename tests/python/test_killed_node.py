@@ -81,7 +81,7 @@ CHAINS = {
 
 
 class Watch:
-    """What the store has seen, and when. A store that the machine keeps from running saves nothing and sees nothing."""
+    """Numbers that the store has seen, and when. A store that the machine holds up saves nothing and sees nothing."""
 
     def __init__(self, chain: Chain, page: str) -> None:
         self._chain, self._page = chain, page
@@ -99,7 +99,7 @@ class Watch:
         return n_seen
 
     def to_be_saved(self) -> int:
-        """What it had seen a second before its last step."""
+        """The number that it had seen a second before its last step."""
         return max((n for by_s, n in self._seen_by if by_s <= self._last_step_s - 1), default=0)
 
     def _so_far(self) -> int:

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What detectors read from the last event of a counter page, which anybody may have written."""
+"""What detectors read from the last event of a counter page, which any process may have written."""
 
 from collections.abc import Callable
 from typing import Any

@@ -272,7 +272,7 @@ def test_a_lost_last_marker_excuses_nothing(node: CounterDict, source: CounterDi
 def test_a_front_end_that_is_taken_for_a_stranger_is_lost_and_no_fault_of_the_ledger(
     node: CounterDict, source: CounterDict
 ) -> None:
-    """As where receive.sources has another address than the board's."""
+    """This happens if receive.sources has another address than the board's."""
     received = node["receive.board1"]
     lose_packets(node, 7)
     received["datagrams"] += 7

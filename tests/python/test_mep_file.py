@@ -18,7 +18,7 @@ def padded(content: bytes) -> bytes:
 
 
 def record(mep: int) -> bytes:
-    """As docs/reference/mep-file.md says; readers need no checksum."""
+    """A record by docs/reference/mep-file.md; readers need no checksum."""
     lengths = padded(struct.pack("<3I", *map(len, MFPS)))
     content = lengths + b"".join(map(padded, MFPS))
     length_bytes = RECORD_HEADER.size + len(content)

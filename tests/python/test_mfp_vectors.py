@@ -20,7 +20,7 @@ def crc32c(data: bytes) -> int:
 
 
 def decode(data: bytes) -> list[str]:
-    """What a packet says, as the lines of a vector's content."""
+    """Content of a packet, as the lines of a vector's content."""
     fields = HEADER.unpack_from(data)
     magic, version, flags, alignment, reserved, source, n, run, length, checksum, event, ready_ns, zero = fields
     assert (magic, version, flags >> 2, reserved, zero, length) == (b"MFP1", 1, 0, 0, 0, len(data))

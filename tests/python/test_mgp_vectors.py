@@ -29,7 +29,7 @@ def hits_of(data: bytes, n_hits: int, with_time: bool) -> str:
 
 
 def decode(data: bytes) -> list[str]:
-    """What a datagram says, as the lines of a vector's content."""
+    """Content of a datagram, as the lines of a vector's content."""
     magic, version, flags, length, source, n_events, sequence, burst, checksum, sent = HEADER.unpack_from(data)
     assert (magic, version, flags >> 4, length) == (b"MGP1", 1, 0, len(data))
     assert checksum == (crc32c(data[:20] + bytes(4) + data[24:]) if flags & 2 else 0)

@@ -26,7 +26,7 @@ class Clock:
 
 
 class Operator:
-    """Who hears them, and when."""
+    """Records each notice, and when it was printed."""
 
     def __init__(self) -> None:
         self.clock = Clock()

@@ -41,7 +41,7 @@ TROUBLES = {
 
 
 def drawn(seed: int) -> list[str]:
-    """Of the first run nothing, of the next ones each once, with others by chance."""
+    """Troubles of a run: none in the first, each one once in the next ones, with others by chance."""
     dice = random.Random(seed)
     known = sorted(TROUBLES)
     keys = {known[seed % len(known)], *dice.sample(known, dice.randrange(3))} if seed else ()
@@ -85,7 +85,7 @@ def by_now(verdict: dict[str, Any]) -> Word:
 
 
 def said_otherwise(settings: list[str], done: "subprocess.CompletedProcess[str]", row: dict[str, Any]) -> list[str]:
-    """Who says something else than the summary. row: of the catalogue."""
+    """Names of the places that contradict the summary. row: the run's entry in the catalogue."""
     directory = Path(row["directory"])
     summary = json.loads((directory / "summary.json").read_text())
     verdict = summary["verdict"]

@@ -65,7 +65,7 @@ def test_something_is_left_for_everything_else() -> None:
 
 @pytest.fixture
 def two_cores(monkeypatch: pytest.MonkeyPatch) -> UsableCores:
-    """Of this machine's own, unclaimed by other tests."""
+    """Two of this machine's own cores, unclaimed by other tests."""
     cores = sorted(os.sched_getaffinity(0))[:2]
     if len(cores) < 2:
         pytest.skip("there is one core")

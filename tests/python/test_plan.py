@@ -38,7 +38,7 @@ def test_two_nodes_fill_their_links(protocol: str) -> None:
 
 @pytest.mark.parametrize("protocol", ["push", "pull"])
 def test_words_to_the_manager_find_room_beside_data(protocol: str) -> None:
-    """Of two messages that a transport takes for a node at a time; else credits and requests wait for MFPs."""
+    """The transport takes two messages for a node at a time; otherwise credits and requests would wait for MFPs."""
     assert small(protocol=protocol, max_in_flight=2).card_gbps > 0.95 * LINK_GBPS
 
 
@@ -59,7 +59,7 @@ def test_bound_by_the_processor(protocol: str) -> None:
 
 
 def test_what_stays_on_its_node_may_cost_less() -> None:
-    """Of four nodes on two cores, a quarter of the messages stays, at a tenth of the cost."""
+    """With four nodes on two cores, a quarter of the messages stays, at a tenth of the cost."""
     costs = Costs(per_message_ns=0.0, per_byte_ns=0.2, own_share=0.1)
     result = small(n_nodes=4, costs=costs, n_cores=2, link_gbps=0.0)
     message_ns = 2 * 0.2 * MESSAGE_BYTES * (0.75 + 0.25 * 0.1)
@@ -68,7 +68,7 @@ def test_what_stays_on_its_node_may_cost_less() -> None:
 
 @pytest.mark.parametrize("routing", ["destination", "spread"])
 def test_bound_by_cables_between_switches(routing: str) -> None:
-    """Of 8 nodes on 2 leaf switches, each sends 4 of 8 messages across; 4 nodes share one cable."""
+    """Each of 8 nodes on 2 leaf switches sends 4 of 8 messages across; 4 nodes share one cable."""
     farm = replace(SMALL, n_nodes=8, nodes_per_leaf=4, n_spines=1, routing=routing, protocol="shift")
     result = simulate(farm)
     assert result.built_gbps == pytest.approx(8 * MESSAGE_BYTES * 8 / (16 * MESSAGE_NS), rel=0.04)

@@ -22,7 +22,7 @@ def plan(*arguments: object) -> Any:
 
 
 def summary_file(path: Path, n_messages: int, message_bytes: int, per_message_ns: float, per_byte_ns: float) -> Path:
-    """Of a made-up run of two nodes that paid these costs on both sides."""
+    """Summary of a made-up run of two nodes that paid these costs on both sides."""
     cpu_s = 2 * n_messages * (per_message_ns + per_byte_ns * message_bytes) * 1e-9
     builder = {"mfps_received": n_messages // 2, "bytes_built": n_messages * message_bytes // 2}
     counters = {"node0.builder": builder, "node1.builder": builder, "node1.readout": {"mfps_sent": n_messages}}

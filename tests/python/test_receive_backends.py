@@ -92,7 +92,7 @@ def test_chain_between_namespaces(backend: str, tmp_path: Path) -> None:
 
 
 def until_it_listens(node: subprocess.Popen[str]) -> str:
-    """What the node said until then; all of it when it ended without listening."""
+    """The node's output until then; all of it if it ended without listening."""
     assert node.stdout is not None
     said = ""
     for line in node.stdout:

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What a benchmark measured is recorded with its spread, and with where it was measured."""
+"""A benchmark's results are recorded with their spread, and with the machine that they were measured on."""
 
 import pytest
 import record

@@ -84,7 +84,7 @@ def test_the_plotting_library_lies_once_beside_the_reports(record: RichRecord, t
 
 
 class Figures(HTMLParser):
-    """What each plot says of itself, its caption, and its JSON."""
+    """Alternative text, caption and JSON of each plot."""
 
     def __init__(self) -> None:
         super().__init__()

@@ -95,7 +95,7 @@ def test_packed_hits_and_mep_balance(tmp_path: Path) -> None:
 
 
 def test_mep_finds_the_rings_that_mgp_finds(tmp_path: Path, detector_data: DetectorData) -> None:
-    """Of NA62's own events, which go through the whole chain; though MEP's fragments tell the tick alone."""
+    """NA62's own events go through the whole chain; MEP's fragments have only the tick as time."""
     path, truth = detector_data.file(RUN_8548)
     found = {}
     for form in ("mgp", "mep"):

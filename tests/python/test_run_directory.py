@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What a run has left is replaced only where it is ordered."""
+"""Files of an earlier run are replaced only with --overwrite."""
 
 from pathlib import Path
 

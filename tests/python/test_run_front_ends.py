@@ -54,7 +54,7 @@ def end_of(process: subprocess.Popen[str], directory: Path) -> tuple[str, dict[s
 
 
 def events(line: str) -> int:
-    """Of a line of the display."""
+    """Number of events in a line of the display."""
     numbers = (
         line.replace("built:", "events:").partition("events: ")[2].split(",  ")[0].split(" of")[0].split(", now")[0]
     )

@@ -219,7 +219,7 @@ def test_terminal_shows_each_verdict(terminal: bool, monkeypatch: pytest.MonkeyP
 
 # --- The run as a process -----------------------------------------------------------------------------------------
 def lead(code: str, stopped: Callable[[], bool] = lambda: False, limit_s: float = 60.0) -> dict[str, object]:
-    """What a runner makes of a program in place of `anello run`."""
+    """Result of a runner that starts this program in place of `anello run`."""
     event = Interruption()
     seconds = limit_s - trial.START_AND_DRAIN_S
     runner = trial.TrialRunner(Path("none"), [], keys=RICH, seconds=seconds, stopped=event)

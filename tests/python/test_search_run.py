@@ -37,7 +37,7 @@ def search(directory: Path, *arguments: str) -> tuple[int, str, dict[str, Any]]:
 
 
 def passes(trial: dict[str, Any]) -> bool:
-    """By what was measured of it, as docs/reference/search.md says it."""
+    """Whether the measured numbers pass, by the rule in docs/reference/search.md."""
     keeps_up = trial["forgone_s"] == 0 and trial["behind_s"] <= 0.01 and trial["latency_us"]["p50"] <= 5000
     return keeps_up and not trial["losses"] and not trial["problems"] and not trial["error"]
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What starts processes and fails is run again, alone, once; nothing else is, and no more than three in one run."""
+"""A test that starts processes and fails is run again, alone, once; no other is, and at most three in one run."""
 
 import sys
 from pathlib import Path

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What front ends that are started alone say of themselves."""
+"""What front ends that are started alone print about themselves."""
 
 import synthetic
 

@@ -98,7 +98,7 @@ def shift(tmp_path: Path) -> Iterator[Shift]:
 
 
 def samples(shift: Shift) -> list[tuple[int, float]]:
-    """Of the history: time, rate of the time since the sample before."""
+    """Samples of the history: time, and rate since the sample before."""
     with Catalogue(of_runs_in(shift.runs)) as catalogue:
         return catalogue.history.get("decided_hz", 0, time.time_ns(), 1e-6)
 
@@ -112,7 +112,7 @@ def counted(shift: Shift, page: pages.Page) -> tuple[int, int]:
 
 
 def see_the_rate(shift: Shift) -> None:
-    """What the page shows as rate is what the node counts."""
+    """The rate that the page shows is what the node counts."""
     page = pages.look_at(shift.client.status()["node_page"])
     (first, before), *_, (last, after) = [counted(shift, page) for _ in range(6)]
     seen = samples(shift)[first - 1 : last]

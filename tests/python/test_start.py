@@ -73,7 +73,7 @@ def test_commands_look_where_runs_are_by_default() -> None:
 SHORT = [part for one in ("run.duration_s=0.1", "source.burst_ms=100", "run.display=off", "source.rate_hz=20000",
                             "receive.events_per_buffer=32")
          for part in ("--set", one)]  # fmt: skip
-# As pip writes it, but that Ctrl-C is not ignored as it is in what a script has begun with &.
+# The script that pip writes, but with Ctrl-C not ignored, as it is in a process that a script began with &.
 COMMAND = """
 import signal, sys
 signal.signal(signal.SIGINT, signal.default_int_handler)

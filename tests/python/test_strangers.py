@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Who sends in a board's name from elsewhere: counted, named, and without effect, in both chains."""
+"""A stranger that sends in a board's name is counted, named, and without effect, in both chains."""
 
 import re
 import socket

@@ -23,7 +23,7 @@ Spawn = Callable[..., subprocess.Popen[str]]
 
 
 def stock_folder() -> str:
-    """Where the distribution's libzmq lies; the loader prefers it to what pyzmq was linked with."""
+    """Folder of the distribution's libzmq; the loader prefers it to what pyzmq was linked with."""
     listed = subprocess.run(["/sbin/ldconfig", "-p"], capture_output=True, text=True, check=True).stdout
     found = [line.split("=>")[1].strip() for line in listed.splitlines() if "libzmq.so.5" in line and "=>" in line]
     if not found:

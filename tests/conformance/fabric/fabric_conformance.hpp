@@ -556,8 +556,8 @@ TYPED_TEST_P(FabricLiveness, WhoIsSilentTooLongIsDownAndTheOthersAreNot) {
     EXPECT_TRUE(farm.until([&] { return farm.all_up(); }));
 }
 
-/// As over a slow network: what is under way takes longer than the peer has to answer, and whatever it says meanwhile
-/// waits behind. That the data come is its answer.
+/// Like a slow network: messages under way take longer than the peer has to answer, and its own messages
+/// wait after them. The arrival of data counts as its answer.
 TYPED_TEST_P(FabricLiveness, WhoSendsMoreThanLeavesInTimeStaysUp) {
     for (const bool both : {false, true}) {
         SCOPED_TRACE(both ? "both send" : "one sends");
@@ -583,7 +583,7 @@ TYPED_TEST_P(FabricLiveness, WhoSendsMoreThanLeavesInTimeStaysUp) {
     }
 }
 
-/// Neither do the others give it up, nor it the others when it runs again, whether it alone stood still or all did.
+/// The others do not give it up, nor does it give them up when it runs again, whether it alone stood still or all did.
 TYPED_TEST_P(FabricLiveness, WhoStandsStillForLessThanThePeerTimeoutIsNotDown) {
     Farm<TypeParam> farm(3);
     farm.connect_all();

@@ -155,7 +155,7 @@ class Farm {
         if (change) change(config_);
         for (Peer peer = 0; peer < n_peers; ++peer) start(peer);
     }
-    /// As a process that dies or was never there, and as one that is started anew.
+    /// stop() is like a process that dies or was never there, start() like one that is started anew.
     void stop(Peer peer) { members_.at(peer)->fabric.reset(); }
     void start(Peer peer) {
         if (members_.size() <= peer) members_.resize(peer + 1U);

@@ -6,7 +6,7 @@
 namespace anello::fabric::conformance {
 namespace {
 
-/// With faults that never come true it must be what it wraps.
+/// With faults of probability 0 it must behave like the fabric that it wraps.
 struct Faultless {
     static FabricConfig config() {
         FabricConfig config;

@@ -24,7 +24,7 @@ struct UcxTcp : Ucx {
 struct UcxSharedMemory : Ucx {
     static FabricConfig config() { return Ucx::config("shm,self"); }
 };
-/// What UCX takes when it may.
+/// The transport that UCX takes by itself.
 struct UcxFree : Ucx {
     static FabricConfig config() { return Ucx::config(""); }
 };

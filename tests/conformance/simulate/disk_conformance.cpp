@@ -32,7 +32,7 @@ class InVirtualTime : public DiskUnderTest {
     SimulatedDisk disk_;
 };
 
-/// Of most writes it takes a part.
+/// A disk that takes only a part of most writes.
 class OftenShort final : public InVirtualTime {
   public:
     OftenShort() : InVirtualTime(0.9) {}

@@ -23,7 +23,7 @@
 namespace anello {
 namespace {
 
-/// Of the size of a page. Drawn once: each is another piece of it.
+/// Noise of the size of a page. It is drawn once; each call returns another piece of it.
 std::vector<std::uint64_t> noise(std::uint64_t first) {
     constexpr std::size_t n_words = sizeof(PageLayout) / sizeof(std::uint64_t), n_pieces = 4096;
     static const std::vector<std::uint64_t> drawn = [] {

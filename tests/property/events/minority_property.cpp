@@ -39,7 +39,7 @@ class Dice {
     std::mt19937 engine_;
 };
 
-/// What all boards send in a round, as they should.
+/// The fragments that each board should send in a round.
 Fragments block_of(std::uint32_t board, std::uint32_t round) {
     Fragments block;
     for (std::uint32_t i = 0; i < events_per_round; ++i) {

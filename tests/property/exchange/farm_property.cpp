@@ -86,8 +86,8 @@ std::uint64_t n_after_the_last(const FarmRig& rig) {
     return n;
 }
 
-/// What each life of a builder built, by its sink, and what the manager says of it; the builder itself reports the rest
-/// if it was taken for dead and lives. Nothing is left over.
+/// The packets that each life of a builder built, by its sink, and what the manager says of it; the builder itself
+/// reports the rest if it was taken for dead and lives. Nothing is left over.
 struct Account {
     std::uint64_t n_complete = 0, n_incomplete = 0, n_lost = 0;
 };

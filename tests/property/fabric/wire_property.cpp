@@ -12,7 +12,7 @@
 #include "fabric/tcp/tcp_frame.hpp"
 #include "fabric/udp/udp_reassembly.hpp"
 
-/// What two formats promise whatever the network makes of their bytes.
+/// Properties of two formats that hold whatever the network makes of their bytes.
 namespace anello::fabric {
 namespace {
 
@@ -75,7 +75,7 @@ Bytes stream_of(const std::vector<Frame>& frames) {
     return stream;
 }
 
-/// As readv() does.
+/// Copies `bytes` into the pieces of `room`, as readv() does.
 std::size_t scatter(std::span<const std::byte> bytes, std::span<const iovec> room) {
     std::size_t n_done = 0;
     for (const iovec& piece : room) {
@@ -197,8 +197,8 @@ TEST(UdpReassembly, WhatComesIsWholeAndOnceAndTheRestIsCounted) {
     }));
 }
 
-/// Of another message that has the number of one, a damaged head or a lie: the first datagram decides, and nothing of
-/// the other comes into what is handed on.
+/// A second message may have the number of the first (a damaged head or a lie): the first datagram decides, and nothing
+/// of the second one is handed on.
 TEST(UdpReassembly, OfTwoMessagesWithOneNumberTheFirstIsHandedOnAsItWas) {
     EXPECT_TRUE(rc::check([](std::uint64_t seed) {
         std::mt19937_64 random(seed);

@@ -130,7 +130,7 @@ TEST(EventSlot, ACopyOfWhatIsWrittenAllTheTimeIsGivenUp) {
     EXPECT_LT(slot.n_pieces(), 1000);
 }
 
-/// Of a writer that was stopped in the midst of a write, and of one that was killed there.
+/// One writer was stopped in the midst of a write, and another was killed there.
 TEST(EventSlot, ACopyOfAHalfWrittenEventIsMadeAgainOrNone) {
     const auto slot = std::make_unique<EventSlot>();
     slot->put("number", 1, payload_of(100, 1));

@@ -67,7 +67,7 @@ TEST(PageOwnerProcesses, AKilledProcessLeavesAPageThatIsKnownAsDead) {
     for (const int end : ready) close(end);
 }
 
-/// Of a file of root in a folder where each may remove his own only, as /dev/shm is.
+/// A file of root lies in a folder where each user may remove only his own, such as /dev/shm.
 TEST(PageOwnerProcesses, ATakenNameKeepsNoProcessOut) {
     constexpr uid_t nobody = 65'534;
     if (geteuid() != 0) GTEST_SKIP() << "only root can leave a file that another user cannot remove";

@@ -66,7 +66,7 @@ TEST(MergerBursts, MostBoardsSayWhichBurstIsNext) {
     }
 }
 
-/// As after a pause of this process: all that came meanwhile is there at once, and one board has lost a whole burst.
+/// After a pause of this process all fragments are there at once, and one board has lost a whole burst.
 TEST(MergerBursts, ABurstThatABoardLacksIsNotPutBehindTheNext) {
     MergerRig rig(three_boards());
     for (std::uint32_t board = 0; board < 3; ++board) rig.source.end(board, 1);
@@ -115,7 +115,7 @@ TEST(MergerBursts, ADeadBoardCostsOneTimeoutNotOnePerBurst) {
     rig.expect_balance();
 }
 
-/// What it gave two bursts ago does not make it one that gave data in the last.
+/// A board that gave data two bursts ago does not count as one that gave data in the last.
 TEST(MergerBursts, ABoardThatDiesBetweenBurstsCostsOneTimeout) {
     MergerRig rig(three_boards());
     for (std::uint32_t burst = 1; burst <= 5; ++burst) {
@@ -264,7 +264,7 @@ MergerConfig four_boards() {
     return config;
 }
 
-/// Of four boards, of which others spoke for the last two until now.
+/// Four boards; until now strangers spoke for the last two.
 void expect_all_of_the_boards_own(MergerRig& rig) {
     for (const std::uint32_t board : {2U, 3U}) rig.source.disown(board);
     rig.work();
@@ -277,7 +277,7 @@ void expect_all_of_the_boards_own(MergerRig& rig) {
     EXPECT_EQ(rig.value(BuildCounter::fragments_late), 0U);
 }
 
-/// As after a short run of another program in the name of half of the boards, before they begin.
+/// Another program has run for a short time in the name of half of the boards, before they begin.
 TEST(MergerBursts, ABurstThatOnlyStrangersBeganIsNotGone) {
     MergerRig rig(four_boards());
     for (const std::uint32_t board : {2U, 3U}) {

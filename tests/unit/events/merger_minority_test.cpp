@@ -3,7 +3,7 @@
 
 #include "unit/events/merger_rig.hpp"
 
-/// What fewer than half of the boards say about time and burst moves nothing for the others.
+/// Times and bursts that fewer than half of the boards send change nothing for the others.
 namespace anello::events::test::merger_minority_test {
 namespace {
 

@@ -45,7 +45,7 @@ class TestSource final : public BlockSource {
     void end(std::uint32_t board, std::uint32_t burst_id = 1) {
         give(board, {}, burst_id, receive::CloseReason::end_of_burst);
     }
-    /// What the board gave so far came from elsewhere.
+    /// Declares that the board's fragments so far came from another sender.
     void disown(std::uint32_t board, std::uint32_t burst_id = 1) {
         give(board, {}, burst_id, receive::CloseReason::disowned);
     }
@@ -84,9 +84,9 @@ class MergerRig {
 
     /// Works until there is nothing to do, reading batches as they come; returns the calls made.
     std::size_t work();
-    /// As work(), while this time passes, in steps such as a running thread sees.
+    /// Calls work() while this time passes, in steps such as a running thread sees.
     void pass(Nanoseconds time_ns);
-    /// As work(), with time moving past every timeout, until the merger says that it is drained.
+    /// Calls work() and moves time past every timeout, until the merger says that it is drained.
     bool finish();
     void read_batches();
     std::uint64_t value(BuildCounter counter) const { return merger.counters()[counter]; }

@@ -85,7 +85,7 @@ struct Rig {
         clock.advance(time_ns);
         work();
     }
-    /// What was offered since the last call.
+    /// Slots offered since the last call.
     std::vector<Credit> credits() {
         std::vector<Credit> all;
         for (const HandFabric::Sent& sent : fabric.take()) {
@@ -434,7 +434,7 @@ TEST(BuilderUnit, ALostConnectionGivesPlacesBack) {
     EXPECT_TRUE(rig.unit.is_up(0));
 }
 
-/// What it sent is no more in its own account.
+/// Its own account no longer holds the MFPs that it sent.
 TEST(BuilderUnit, WhatCameFromAUnitThatDiedIsWrittenOff) {
     Rig rig;
     rig.assign(5);

@@ -49,7 +49,7 @@ class FakeFabric final : public fabric::Fabric {
     }
     ~FakeFabric() override { kill(); }
 
-    /// As when the process dies: the others find out when they make progress.
+    /// Acts as if the process died: the others find out when they make progress.
     void kill() {
         if (network_.fabrics[self_] != this) return;
         network_.fabrics[self_] = nullptr;

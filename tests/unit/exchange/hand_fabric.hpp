@@ -30,7 +30,7 @@ class HandFabric final : public fabric::Fabric {
     std::vector<Sent> sent;
     fabric::Status answer = fabric::Status::ok;
 
-    /// What was sent since the last call.
+    /// Messages sent since the last call.
     std::vector<Sent> take() { return std::exchange(sent, {}); }
 
     fabric::Status send(fabric::Peer to, std::span<const std::byte> header, std::span<const std::byte> payload,

@@ -101,7 +101,7 @@ TEST(Manager, ACreditThatIsReplayedIsRefused) {
     EXPECT_EQ(bench.count(ManagerCounter::credits_refused), 4U);
 }
 
-/// Or readout units keep for ever what nobody will ask for.
+/// Otherwise readout units would keep for ever MFPs that nobody asks for.
 TEST(Manager, PacketsOfALostBuilderAreCancelledAtReadoutUnits) {
     Bench bench;
     for (const std::uint16_t slot : {std::uint16_t{0}, std::uint16_t{1}})
@@ -143,7 +143,7 @@ TEST(Manager, NotesWhatALostBuilderToldAndWhatItDidNot) {
     EXPECT_EQ(bench.manager->account_of(1).life, 202U);
 }
 
-/// What it lists of them has an end, and what it counts of them has none.
+/// The list of them is bounded, the count of them is not.
 TEST(Manager, CountsBuildersThatAreLostBeyondThoseItNotes) {
     Bench bench;
     for (std::size_t life = 0; life <= EventManager::max_lost_builders; ++life) {

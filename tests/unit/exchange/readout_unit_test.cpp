@@ -135,7 +135,7 @@ TEST(ReadoutUnit, HasNoMoreUnderWayToABuilderThanHidesItsAnswers) {
     rig.unit.settle();
 }
 
-/// By the numbers a builder knows what was lost on the way to it.
+/// The numbers show a builder which messages were lost on the way to it.
 TEST(ReadoutUnit, NumbersItsMessagesToEachBuilderSinceItCameUp) {
     Rig rig;
     rig.unit.begin_at(1);
@@ -367,7 +367,7 @@ TEST(ReadoutUnit, WhatOthersAreFarBeyondIsKeptForWhoeverCanStillAsk) {
     EXPECT_THAT(rig.sends(), testing::Contains(15));
 }
 
-/// As the manager's message has it.
+/// The assignments in the layout of the manager's message.
 std::vector<std::byte> round_of(const std::vector<Assignment>& entries) {
     std::vector<std::byte> bytes(entries.size() * entry_bytes);
     for (std::size_t i = 0; i < entries.size(); ++i) write(entries[i], bytes.data() + i * entry_bytes);

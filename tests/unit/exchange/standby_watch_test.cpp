@@ -99,7 +99,7 @@ TEST(StandbyWatch, ItMayHaveFourMessagesToAcknowledge) {
     EXPECT_FALSE(bench.watch->has_room());
 }
 
-/// Of five nodes three with itself, as two may follow the standby.
+/// It needs three of five nodes, itself included, as two may follow the standby.
 TEST(StandbyWatch, WithoutItsStandbyAManagerGoesOnWithHalfOfTheNodes) {
     Bench bench;
     bench.lose_standby();

@@ -392,7 +392,7 @@ TEST(Link, ThatIsCutDoesNotHoldUpOtherBuilders) {
             rig.step(1500);
             rig.members[1].fabric->cut(3);
             ASSERT_TRUE(rig.run(20'000));
-            // As many as both builders have slots: of 60 seeds 41 come to that.
+            // At most the number of slots of both builders: 41 of 60 seeds reach it.
             const std::uint64_t n_held_up = protocol == Protocol::pull ? 2 * RigConfig{}.n_credits : 0;
             EXPECT_LE(rig.sum("builder", {"meps_timed_out"}), n_held_up);
             EXPECT_LE(rig.count(2, "builder", "meps_incomplete"), n_held_up);
@@ -400,7 +400,7 @@ TEST(Link, ThatIsCutDoesNotHoldUpOtherBuilders) {
         }
 }
 
-/// What was assigned after the link broke, and before there were data, is cancelled when the builder dies.
+/// A packet assigned after the link broke, and before it had data, is cancelled when the builder dies.
 TEST(Link, ToABuilderThatThenDiesHoldsUpNobody) {
     for (const Protocol protocol : {Protocol::push, Protocol::pull, Protocol::shift}) {
         FarmRig rig({.roles = {"em+ru", "ru", "bu", "bu"},

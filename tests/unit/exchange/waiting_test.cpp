@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What a node's thread spends its time on when there is nothing to do.
+// How a node's thread spends its time when there is nothing to do.
 #include <gtest/gtest.h>
 
 #include "unit/exchange/farm_rig.hpp"

@@ -48,7 +48,7 @@ class TcpFabricTest : public testing::Test {
         socket.send(bytes_of(hello));
         return socket;
     }
-    /// As a real peer does it; half of it: the fabric waits for an answer, and for a connection from here.
+    /// Connects as a real peer does, but only half: the fabric waits for an answer, and for a connection from here.
     void meet() {
         PeerAddress address = make_address(farm_.config(), own_incarnation);
         address.peer = 1;
@@ -156,7 +156,7 @@ TEST_F(TcpFabricTest, TheTimeToConnectBeginsWithTheCall) {
     EXPECT_EQ(farm_.listener(0).n_changes(1, PeerState::down), 0U);
 }
 
-/// What it said meanwhile is not read yet.
+/// Its messages from that time are not read yet.
 TEST_F(TcpFabricTest, APauseOfOurOwnIsNoSilenceOfThePeer) {
     come_up();
     farm_.clock().advance(3 * farm_.config().silence_ns());

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Who may reach the sockets that UCX opens, and what strangers there cost.
+// Which programs may reach the sockets that UCX opens, and what strangers there cost.
 #ifdef ANELLO_UCX
 #include "fabric/ucx/ucx_connection_limiter.hpp"
 
@@ -34,7 +34,7 @@ struct UcxOverTcp {
     }
 };
 
-/// What a farm made after this listens at.
+/// The sockets at which a farm made after this listens.
 class UcxSockets : public ::testing::Test {
   protected:
     std::vector<SocketName> opened() const { return ucx_sockets::added(before_, ucx_sockets::listening()); }
@@ -141,7 +141,7 @@ TEST_F(UcxSockets, WhoSaysTooLittleIsClosedAndPeersAreNot) {
 class Door : public ::testing::Test {
   protected:
     Door() : port_(listening_.bind_somewhere()) { EXPECT_EQ(listen(listening_.number(), 64), 0); }
-    /// Whose connection is taken when the door is there.
+    /// Connects n strangers, whose connections are accepted.
     void come(std::size_t n) {
         const std::byte word{'x'};
         for (std::size_t i = 0; i < n; ++i) {

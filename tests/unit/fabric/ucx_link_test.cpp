@@ -44,7 +44,7 @@ class LyingPeer {
     explicit LyingPeer(FabricConfig farm) : config_((farm.self = 1, farm)), worker_(config_) {
         worker_.on_message(&LyingPeer::hear, this);
     }
-    /// As a real peer does it.
+    /// Sets the connection up as a real peer does.
     void come_up(Farm<Ucx>& farm) {
         Fabric& fabric = farm.fabric(0);
         const UcxAddress mine{own_incarnation, host_number(), worker_.listening(), worker_.address()};
@@ -104,7 +104,7 @@ class LyingPeer {
     std::list<Bytes> said_;
 };
 
-/// Where nothing but silence would tell.
+/// Otherwise only silence would show it.
 TEST(UcxLink, WhoLeavesSaysSo) {
     Farm<Ucx> farm(2, through_memory);
     farm.connect_all();
@@ -114,7 +114,7 @@ TEST(UcxLink, WhoLeavesSaysSo) {
     EXPECT_LT(farm.clock().monotonic_ns() - begin_ns, farm.config().peer_timeout_ns);
 }
 
-/// Where one of its peers takes nothing any more.
+/// One of its peers takes nothing any more.
 TEST(UcxLink, WhoEndsSaysSoToAllWhoListen) {
     Farm<Ucx> farm(3, through_memory);
     farm.connect_all();
@@ -227,7 +227,7 @@ TEST(UcxLink, AWayThatLeadsNowhereIsAPeerThatIsDown) {
     EXPECT_EQ(farm.fabric(0).state(1), PeerState::absent);
 }
 
-/// What UCX lends for each operation, or a run of days would fill the memory.
+/// UCX lends memory for each operation: if it were not given back, a run of days would fill the memory.
 TEST(UcxLink, OperationsLeaveNoMemoryBehind) {
     Farm<Ucx> farm(2);
     farm.connect_all();

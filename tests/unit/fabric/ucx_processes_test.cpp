@@ -74,7 +74,7 @@ class Side final : public Listener {
     bool until(const std::function<bool()>& holds) {
         return anello::test::comes_true(holds, [this] { fabric->progress(); });
     }
-    /// Of the other process, which is dead. Over memory only its silence tells, whose time is moved on.
+    /// True if our side reports the other's death. Over memory only silence shows it, so the clock is moved.
     bool sees_the_death(const std::string& tls) {
         return until([&] {
             if (tls != "tcp") clock.move(10'000'000);
@@ -269,7 +269,7 @@ TEST_P(UcxProcesses, WhoIsKilledWithMuchUnderWayInBothDirectionsTakesNobodyAlong
     EXPECT_EQ(side.n_wrong, 0U);
 }
 
-/// What a stopped process had been sent, and what it was about to send, must not appear when it runs again: the memory
+/// Messages to a stopped process, and those that it was about to send, must not appear when it runs again: the memory
 /// of both has other uses by then.
 TEST_P(UcxProcesses, AStoppedProcessFindsItselfLeftWhenItGoesOn) {
     Process process("leaver", tls(), payload_bytes());

@@ -41,7 +41,7 @@ TEST(PacketFormat, FindsByName) {
     }
 }
 
-/// Of each format the fuzzers' seeds, cut at every length: checking and reading agree, but for TEL62 in an MEP.
+/// Takes the fuzzers' seeds of each format, cut at every length: checking and reading agree, but for TEL62 in an MEP.
 TEST(PacketFormat, CheckAndReadAgreeOnEverySeedAtEveryLength) {
     const std::filesystem::path corpus(ANELLO_SOURCE_DIR "/tests/fuzz/corpus");
     for (const PacketFormat& format : packet_formats()) {

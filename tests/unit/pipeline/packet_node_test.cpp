@@ -43,7 +43,7 @@ struct Rig {
               {.n_boards = 2, .n_packets = n_packets, .backend = {.ports = {0}}}, parse,
               [&](CounterPage&) { return std::make_unique<Sum>(n_used, has_ended); }, clock) {}
 
-    /// Until this many were used: what a test sent has come by then.
+    /// Waits until n packets were used: all that a test sent has come by then.
     void await(std::uint64_t n) const {
         while (n_used.load() < n) std::this_thread::yield();
     }

@@ -376,7 +376,7 @@ TEST(Runner, AStageWakesAllLanesOfTheNextWhereTheyAreMore) {
     EXPECT_EQ(runner.stuck_stage(), "");
 }
 
-/// What it gives back wakes the stage that gave it, and that one wakes the stage behind both.
+/// A buffer that it gives back wakes the stage that gave it, and that one wakes the stage after both.
 TEST(Runner, AStageAsideWakesTheOneThatItWorksFor) {
     constexpr std::uint32_t n_lanes = 2;
     std::atomic<int> n_given{0}, n_handed_on{0}, n_taken{0};

@@ -143,7 +143,7 @@ class Publishing {
     bool next(std::size_t n_values = 100) {
         return comes_true([&] { return try_next(n_values); });
     }
-    /// What is wrong with the books; empty: nothing.
+    /// Errors of the accounts; empty if there is none.
     std::string unbalanced() const {
         using enum PublishCounter;
         const auto& n = publisher_->counters();

@@ -22,7 +22,7 @@ wire::Verdict parse(std::span<const std::byte> datagram, NumberedPacket& packet)
 struct Rig {
     explicit Rig(std::vector<SourceAddress> sources = {}) : books(parse, 2, sources, page) {}
 
-    /// Of one sender by its number.
+    /// Takes one packet of a sender, which has a number.
     bool take(std::uint32_t board, std::uint32_t sequence, std::uint16_t sender = 1, std::uint8_t content = 0) {
         std::array<std::byte, 9> bytes{};
         bytes[8] = std::byte{content};

@@ -23,7 +23,7 @@ inline void put_be16(std::vector<std::byte>& to, std::size_t value) {
     to.push_back(static_cast<std::byte>(value));
 }
 
-/// Of each frame below.
+/// Source address of each frame below.
 constexpr SourceAddress captured_source(0x0a000007, 4444);
 
 struct FrameShape {

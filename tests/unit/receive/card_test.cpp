@@ -36,7 +36,7 @@ Bytes bytes_of(const ClopBuffer& buffer, std::size_t index) {
     return {bytes.begin(), bytes.end()};
 }
 
-/// What is on the loopback is there at once: a datagram that was sent can be read.
+/// The loopback delivers at once: a datagram that was sent can be read.
 void read_all(Card& card) {
     for (int i = 0; i < 8; ++i) card.do_work();
 }

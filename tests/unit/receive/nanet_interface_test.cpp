@@ -60,7 +60,7 @@ class NanetInterfaceTest : public testing::Test {
     RawSender raw_sender() const {
         return veth_->at_sender([] { return RawSender(VethPair::sender_interface); });
     }
-    /// Those of our ports, until `n` have come.
+    /// Takes the frames for our ports, until `n` have come.
     static std::vector<Bytes> take(NanetFrames& frames, std::size_t n) {
         std::vector<Bytes> found;
         std::vector<NanetFrame> batch(NanetFrames::most_at_once);

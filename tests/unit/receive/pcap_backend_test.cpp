@@ -191,7 +191,7 @@ std::uint64_t value_of(const CounterPage& page, const std::string& name) {
     return ~std::uint64_t{0};
 }
 
-/// As a frame of UDP over IPv6: the header of IPv6 takes the place of that of IPv4.
+/// A frame of UDP over IPv6: its header takes the place of that of IPv4.
 Bytes ip6_frame(std::uint16_t port, const Bytes& payload) {
     Bytes frame = udp_frame(port, payload, {.ether_type = 0x86dd});
     Bytes header(40);

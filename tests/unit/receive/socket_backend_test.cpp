@@ -41,7 +41,7 @@ void wait_for(const SocketBackend& backend, std::uint16_t stream) {
     EXPECT_EQ(poll(&interest, 1, anello::test::patience_ms), 1);
 }
 
-/// Until nothing came for long.
+/// Takes datagrams until none has come for a long time.
 std::size_t take_all(SocketBackend& backend, std::vector<std::size_t>& n_per_stream) {
     std::vector<Datagram> batch(64);
     std::size_t n_taken = 0;

@@ -207,7 +207,7 @@ TEST(SpeakerNotices, TellATakeOverOnceWithBothAddresses) {
     EXPECT_THAT(told(notices, 0, after), testing::IsEmpty());
 }
 
-/// Which address is the board's is read while it changes.
+/// One thread reads the board's address while another changes it.
 TEST(SpeakerNotices, NeverCallTheBoardAStrangerToItself) {
     SpeakerNotices notices;
     EXPECT_THAT(told(notices, 3, {.bound = own, .stranger = own, .disowned = {}}), testing::IsEmpty());

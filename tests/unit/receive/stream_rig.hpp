@@ -17,7 +17,7 @@ namespace anello::receive::test {
 constexpr SourceAddress own_source(0x0a000001, 5000);
 constexpr MgpBoard rig_board{.source_id = 7, .first_hit_id = 976, .n_channels = 488};
 
-/// What the builder would have taken out of one block.
+/// The content of one block, as a builder takes it.
 struct TakenBlock {
     Completion completion;
     std::vector<std::uint32_t> ticks;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "unit/receive/stream_rig.hpp"
 
-/// Who may speak for the board behind a stream.
+/// Which senders are accepted for the board of a stream.
 namespace anello::receive::test::stream_sources_test {
 namespace {
 

@@ -29,7 +29,7 @@ UringBackendConfig on_loopback(std::size_t n_ports) {
             .receive_buffer_bytes = 4 << 20};
 }
 
-/// Until nothing came for long.
+/// Takes datagrams until none has come for a long time.
 std::vector<std::size_t> take_all(UringBackend& backend) {
     std::vector<Datagram> batch(64);
     std::vector<std::size_t> n_per_stream(backend.n_streams());

@@ -71,7 +71,7 @@ class VethPair {
     VethPair(const VethPair&) = delete;
     VethPair& operator=(const VethPair&) = delete;
 
-    /// What `make` makes, made in the sender's namespace: sockets stay where they were opened.
+    /// Calls `make` in the sender's namespace: sockets stay in the namespace in which they were opened.
     template <typename Make>
     auto at_sender(Make&& make) const {
         setns(sender_, CLONE_NEWNET);

@@ -38,7 +38,7 @@ class XdpBackendTest : public testing::TestWithParam<XdpMode> {
     UdpSender sender(std::uint16_t port) const {
         return veth_->at_sender([&] { return UdpSender(port, VethPair::receiver_address); });
     }
-    /// Until what surely comes has come, and then nothing for a while.
+    /// Takes until n_sure datagrams have come, and then none for a while.
     static std::vector<std::size_t> take_all(Backend& backend, std::size_t n_sure) {
         std::vector<Datagram> batch(64);
         std::vector<std::size_t> n_per_stream(backend.n_streams());

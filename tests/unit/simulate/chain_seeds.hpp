@@ -21,8 +21,8 @@ inline std::string first_of(const std::vector<std::string>& findings) {
     return all;
 }
 
-/// Of those that once were not, tests/cases/FOUND.txt, and of some of n_seeds more. One that is not explained is shown
-/// by `anello simulate --chain NAME --replay SEED`.
+/// Tries the seeds that once were not explained, tests/cases/FOUND.txt, and some of n_seeds more. A failing seed is
+/// shown by `anello simulate --chain NAME --replay SEED`.
 template <typename Chain>
 void expect_all_explained(const std::string& found, std::uint64_t n_seeds) {
     n_seeds = anello::test::some_of(n_seeds);

@@ -80,7 +80,7 @@ INSTANTIATE_TEST_SUITE_P(Protocols, Takeover,
                                           testing::Values(DoneWhen::copied, DoneWhen::arrived)),
                          name_of);
 
-/// What the manager's builder had is lost with it, and numbers that nobody else knows of.
+/// The packets of the manager's builder are lost with it, and so are numbers that no other node knows.
 TEST_P(Takeover, BuildingGoesOnWithinTwoSeconds) {
     for (const FaultKind kind : {FaultKind::crash, FaultKind::power, FaultKind::abort}) {
         scenario.faults = {{.kind = kind, .node = manager, .at_ns = 900 * ms}};
@@ -157,7 +157,7 @@ TEST(Found, ANodeThatHadNotBegunFollowsThoughTheManagerIsThereAgain) {
     }
 }
 
-/// Nor when it is called, as most have lost the manager and it has not noticed yet.
+/// A node follows when it is called: most have lost the manager, and it has not noticed yet.
 TEST(Found, ANodeThatHadNotBegunFollowsWhenItIsCalled) {
     FarmScenario scenario = farm_with_standby();
     scenario.roles = {"em+ru+bu", "ru+bu", "sb+ru+bu", "ru+bu", "ru+bu"};

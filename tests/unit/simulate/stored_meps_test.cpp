@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What farms in virtual time have in their files, whatever their disks do.
+// The files of farms in virtual time, whatever their disks do.
 #include "simulate/world/stored_meps.hpp"
 
 #include <gtest/gtest.h>

@@ -157,7 +157,7 @@ TEST(Switches, CarryWhatAnIndependentSimulationSays) {
     }
 }
 
-/// What fills it comes once in two latencies, so it is to carry half of the rate.
+/// The packets that fill it come once in two latencies, so it is to carry half of the rate.
 TEST(Switches, TheSmallestBufferOfALongLinkCarriesHalfOfItsRate) {
     SwitchesConfig config{
         .n_nodes = 2, .nodes_per_leaf = 2, .card_gbps = 10, .uplink_gbps = 10, .latency_ns = 1'500'000};
@@ -261,7 +261,7 @@ TEST(Switches, WithoutFlowControlWhatFindsNoRoomIsDropped) {
     }
 }
 
-/// What the step barrier is for (docs/decisions/0020-step-barrier.md).
+/// The purpose of the step barrier (docs/decisions/0020-step-barrier.md).
 TEST(Switches, LargeMessagesNeedABarrierOnTwoLevels) {
     SwitchesConfig config = tree(32);
     config.buffer_bytes = 128 << 10;

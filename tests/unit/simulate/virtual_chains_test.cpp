@@ -12,7 +12,7 @@ namespace {
 using testing::ElementsAre;
 using testing::IsEmpty;
 
-/// Of odd seeds an event is lost where datagrams are lost and the process stops.
+/// Chains where an odd seed loses an event if datagrams are lost and the process stops.
 class Chains final : public VirtualChains {
   public:
     ChainRun run(std::uint64_t seed, Changes changes, std::size_t) const override {

@@ -36,7 +36,7 @@ inline std::uint32_t digest_of(const std::vector<CaptureSink::Captured>& stream)
     return digest;
 }
 
-/// What a receiver makes of one stream of mgp packets.
+/// The events that a receiver reads from one stream of mgp packets.
 struct Received {
     std::vector<std::uint32_t> sequences;
     std::vector<std::uint64_t> event_keys;

@@ -37,7 +37,7 @@ class ColumnRig : public testing::Test {
         munmap(told_, sizeof(Told));
     }
 
-    /// What stands in for a compressed row: of the number, and of a length of its own.
+    /// A substitute for a compressed row, made from its number, with a length of its own.
     static std::array<std::uint64_t, 3> packed_of(std::uint64_t number) { return {number, ~number, number * 3}; }
     static std::size_t packed_bytes(std::uint64_t number) { return 9 + number % 16; }
 

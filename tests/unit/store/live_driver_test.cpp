@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-/// What differs between versions of HDF5, and between HDF5 libraries in one process: the driver's struct, and filters.
+/// Differences between versions of HDF5, and between HDF5 libraries in one process: the driver's struct, and filters.
 #include "store/live_driver.hpp"
 
 #include <gtest/gtest.h>

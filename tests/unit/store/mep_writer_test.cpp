@@ -120,7 +120,7 @@ TEST_F(MepWriterTest, ANewFileBeginsWhereOneHasItsSize) {
     std::filesystem::remove(second);
 }
 
-/// By a signal, while it waits for room in a pipe.
+/// A signal cuts it, while it waits for room in a pipe.
 TEST_F(MepWriterTest, AWriteThatIsCutShortGoesOnWhereItStopped) {
     ASSERT_EQ(mkfifo(path_.c_str(), 0600), 0);
     const Descriptor reading(open(path_.c_str(), O_RDONLY | O_NONBLOCK | O_CLOEXEC));

@@ -37,7 +37,7 @@ TEST_F(BellLineTest, AByteIsTheBellOfBothDirections) {
     EXPECT_TRUE(rings(*data) && rings(*space));
 }
 
-/// Of two threads that sleep, the one that the byte was for may not be the one that takes it.
+/// Two threads sleep, and the wrong one of them may take the byte that was meant for the other.
 TEST_F(BellLineTest, WhoTakesAByteWakesTheOtherWhoListens) {
     data->listen(true);
     space->listen(true);

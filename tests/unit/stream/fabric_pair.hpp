@@ -21,7 +21,7 @@ struct FabricPair {
         far = accepted.get();
     }
 
-    /// As if its process had died; back when the near side can know it.
+    /// Acts as if the far process had died; returns when the near side can know it.
     void kill_far() {
         const int space = near->space_descriptor();
         far->abandon();

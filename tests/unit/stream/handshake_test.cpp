@@ -238,7 +238,7 @@ TEST(Listen, ASocketFileLeftOverIsReplacedAndOursIsRemoved) {
         EXPECT_THROW(Listener(path, small_config(), counters), SystemError);
     }
     EXPECT_FALSE(std::filesystem::exists(path));
-    // What is no socket is nobody's to replace.
+    // A file that is no socket must not be replaced.
     std::fclose(std::fopen(path.c_str(), "w"));
     EXPECT_THROW(Listener(path, small_config(), counters), SystemError);
     EXPECT_TRUE(std::filesystem::remove(path));

@@ -16,7 +16,7 @@
 #include "stream/stream_keys.hpp"
 #include "unit/stream/fabric_pair.hpp"
 
-/// Who may be at the other end of a stream over a network.
+/// Which programs are accepted at the other end of a stream over a network.
 namespace anello::stream::keys_test {
 namespace {
 
@@ -55,7 +55,7 @@ std::future<ListenerCounter> first_outcome(Listener& listener, CounterPage& page
     });
 }
 
-/// What the listener finds when these two meet; the one who connects must be refused or refuse.
+/// The listener's verdict when these two meet; the side that connects must be refused or refuse.
 ListenerCounter meet_in_vain(const StreamConfig& listens, const StreamConfig& connects) {
     CounterPage page;
     const auto counters = page.add_block<ListenerCounter>("listener");

@@ -15,7 +15,7 @@
 
 namespace anello::stream::test {
 
-/// What docs/reference/stream-layout.md says of it.
+/// The layout that docs/reference/stream-layout.md describes.
 struct PlainHello {
     std::uint64_t magic = magic_of("ANELSTRM");
     std::uint32_t version = 2, flags = 3;
@@ -43,7 +43,7 @@ struct LyingPeer {
         EXPECT_EQ(verdict.refusal, 0U);
     }
 
-    /// Until its socket takes no more. The socket's buffers are made large: as much as a peer can.
+    /// Sends until its socket takes no more. It makes the socket's buffers as large as a peer can.
     void flood() const {
         const int most = 1 << 30;
         setsockopt(socket.number(), SOL_SOCKET, SO_SNDBUF, &most, sizeof most);

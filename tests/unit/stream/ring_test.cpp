@@ -125,7 +125,7 @@ TEST(Ring, TwoThreadsThatSleepInTurn) {
     }
 }
 
-/// Or a receiver that wants all that fits would wait for the sender, and the sender for it.
+/// Otherwise a receiver that wants all that fits would wait for the sender, and the sender for it.
 TEST(Ring, ASenderThatWaitsHasShownAllThatItWrote) {
     OpenRing open;
     const std::vector<std::byte> most(smallest_ring_bytes - 100), little(100), more(4096);

@@ -40,7 +40,7 @@ struct WatchedWait final : RingEnd {
         return always_readable.number();
     }
 
-    /// As a peer publishes: the bell is rung where it was wished for.
+    /// Acts as a peer that publishes: it rings the bell if this side asked for that.
     void publish() {
         is_there = true;
         is_rung = is_rung || is_wished;
@@ -79,7 +79,7 @@ StreamConfig config_of(WaitMode mode) {
     return config;
 }
 
-/// Or its wake-up is lost, and the side sleeps for as long as it may.
+/// Otherwise its wake-up is lost, and the side sleeps for as long as it may.
 TEST(StreamWaiting, WhatIsPublishedBetweenAnyTwoOfItsCallsIsFound) {
     constexpr int n_moments = 12;  // of the first two rounds: quiet the bell, ask, look
     for (int moment = 0; moment < n_moments; ++moment) {

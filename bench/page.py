@@ -100,7 +100,7 @@ def figures(path: Path = FIGURES) -> list[Figure]:
 
 
 def wanted(bench: str, value: str) -> float:
-    """For a benchmark that judges its runs itself."""
+    """Limit of a figure, for a benchmark that judges its own runs."""
     (limit,) = {one.at_least if one.at_most is None else one.at_most
                 for one in figures() if (one.bench, one.value) == (bench, value)}  # fmt: skip
     assert limit is not None
@@ -125,7 +125,7 @@ def _no_number(text: str) -> None:
 
 
 def read(folder: Path = RESULTS) -> tuple[list[Line], list[str]]:
-    """All lines, and in words which are damaged."""
+    """All lines of the results, and a complaint about each damaged one."""
     lines, damaged = [], []
     for path in sorted(folder.glob("*.jsonl")):
         for place, text in enumerate(path.read_text().splitlines(), 1):
@@ -141,7 +141,7 @@ def machine(line: Line) -> str:
 
 
 def rows_of(figure: Figure, lines: Sequence[Line]) -> Iterator[list[str]]:
-    """One for each machine."""
+    """Rows of one figure: one for each machine."""
     own = [line for line in lines if figure.is_in(line)]
     for name in sorted({machine(line) for line in own}):
         here = [line for line in own if machine(line) == name]
@@ -159,7 +159,7 @@ def row(figure: Figure, machine_name: str, date: str, samples: Sequence[float]) 
 
 
 def number(value: float) -> str:
-    """Three digits, all of those before the point."""
+    """A value with three digits, or with all digits before the point."""
     digits = 0 if value == 0 else max(0, 2 - math.floor(math.log10(abs(value))))
     text = f"{value:,.{digits}f}"
     return text.rstrip("0").rstrip(".") if "." in text else text

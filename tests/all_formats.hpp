@@ -7,7 +7,7 @@
 
 namespace anello::test {
 
-/// Whatever includes this knows the formats of all detectors.
+/// A test that includes this file knows the formats of all detectors.
 inline const bool formats_are_added = [] {
     for (const auto formats : {rich::packet_formats(), camera::packet_formats(), km3net::packet_formats()})
         wire::add_packet_formats(formats);

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What was built keeps to the hardening that SECURITY.md promises, as readelf sees it.
+"""Built programs keep to the hardening that SECURITY.md promises, as readelf sees it.
 
     check_binaries.py [--search-paths] PATH...     files, folders that are searched, wheels that are opened
 
@@ -46,7 +46,7 @@ def readelf(path: Path) -> str:
 
 
 def bad_search_path(said: str) -> Iterator[str]:
-    """An empty or relative element is looked up in whatever folder the operator happens to stand in."""
+    """The loader looks up an empty or relative element in the operator's present folder."""
     for found in SEARCH_PATH.finditer(said):
         for element in found.group(1).split(":"):
             if not element.startswith(("/", "$ORIGIN", "${ORIGIN}")):
@@ -81,7 +81,7 @@ def problems(path: Path, search_paths_only: bool = False) -> Iterator[str]:
 
 
 def check(path: Path, search_paths_only: bool = False) -> tuple[int, list[str]]:
-    """How many ELF files there are below a path, and one line for each thing that is wrong with one."""
+    """Number of ELF files below a path, and one line for each fault of one."""
     if path.suffix == ".whl":
         with tempfile.TemporaryDirectory() as folder:
             zipfile.ZipFile(path).extractall(folder)

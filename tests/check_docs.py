@@ -44,8 +44,8 @@ HIDDEN = re.compile(
 FIRST_OF_LIST = re.compile(r"(?:- |\d+\. |\|)")
 RUNS = re.compile(r"--(?:report-dir|in|out) (build/[\w-]+)")
 TIMEOUT_S = 300
-# What a run waits for a board, since a busy machine stops its simulated boards for longer than a real one ever is late;
-# and that its trigger has no deadline, which such a machine would not keep.
+# Time that a run waits for a board, since a busy machine stops simulated boards for longer than a real one is late;
+# and no deadline for the trigger, which such a machine would not keep.
 PATIENCE = {
     "anello run detectors/rich/na62-rich.toml": ("build.timeout_ms=500", "trigger.deadline_us=0"),
     "anello run detectors/camera/cta-camera.toml": ("camera_build.timeout_ms=500",),

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A folder of the engine includes only itself and the folders before it on the data's way.
+"""A folder of the engine includes only itself and the folders before it on the data path.
 
 The order is the list in engine/CMakeLists.txt. The parts of a folder, its own folders, have no list: of two parts only
 one includes the other. Run as a program it prints each violation and exits 1 if there is one.
@@ -15,7 +15,7 @@ INCLUDE = re.compile(r'^\s*#\s*include\s*"([^"]+)"', re.MULTILINE)
 
 
 def folder_order(engine: Path) -> list[str]:
-    """The folders in the order of the data's way, as engine/CMakeLists.txt adds them."""
+    """The folders in the order of the data path, as engine/CMakeLists.txt adds them."""
     found = re.search(r"foreach\(folder ([a-z_ \n]+)\)", (engine / "CMakeLists.txt").read_text())
     if found is None:
         raise ValueError(f"{engine}/CMakeLists.txt has no foreach(folder ...)")

@@ -19,7 +19,7 @@ ROOT = Path(__file__).resolve().parent.parent
 
 
 def parse_only(command: list[str]) -> list[str]:
-    """The command without its launcher, its output and the file of what it depends on."""
+    """The command without its launcher, its output and its dependency file."""
     words = iter(command[1:] if Path(command[0]).name == "ccache" else command)
     kept = []
     for word in words:

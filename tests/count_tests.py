@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What JUnit reports of ctest and pytest say: each failed test with what it said last, skips by reason, and N passed,
+"""Summary of JUnit reports of ctest and pytest: each failed test with its last lines, skips by reason, and N passed,
 N failed, N skipped."""
 
 import re
@@ -8,7 +8,7 @@ from collections import Counter
 from pathlib import Path
 from xml.etree import ElementTree
 
-N_LINES = 20  # of what a failed test said; the reports have all of it
+N_LINES = 20  # of a failed test's output; the reports have all of it
 
 
 def outcome(case: ElementTree.Element) -> str:

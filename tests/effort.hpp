@@ -3,7 +3,7 @@
 
 #include <cstdlib>
 
-/// How much tests try of what has no end: what a change must pass in minutes, or all of it where ANELLO_LONG is set.
+/// Number of seeds and the like that tests try: those of a test of minutes, or all of them if ANELLO_LONG is set.
 namespace anello::test {
 
 #if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)

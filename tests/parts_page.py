@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Writes docs/reference/tests.md from what a run of the tests took: ./dev test --page.
+"""Writes docs/reference/tests.md from the times of a run of the tests: ./dev test --page.
 
     parts_page.py build/log/parts.tsv docs/reference/tests.md
 
@@ -45,7 +45,7 @@ def rows_of(page: str) -> dict[str, Row]:
 
 
 def with_run(rows: dict[str, Row], line: str) -> dict[str, Row]:
-    """The rows after one line of what was run."""
+    """The rows after one line of the run's record."""
     name, run, again, seconds, outcome, words = line.split("\t")
     row = replace(rows.get(name, Row(name, run, outcome, "", "", words)), run=run, outcome=outcome, words=words)
     return rows | {name: replace(row, again_s=seconds) if again else replace(row, first_s=seconds)}

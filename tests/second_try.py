@@ -78,7 +78,7 @@ class Run:
         self._tool, self._report, self._flaky, self._command = tool, report, flaky, command
 
     def status(self) -> int:
-        """0: all passed, at the latest when tried again."""
+        """Returns 0 if all passed, at the latest when tried again."""
         status = subprocess.call([*self._command, *self._tool.report(self._report)])
         if not self._report.exists():
             return status or 1

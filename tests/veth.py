@@ -25,7 +25,7 @@ LOOPBACK = Path("loopback", (), (), "127.0.0.1", "lo")
 
 
 class VethUnavailableError(RuntimeError):
-    """No namespaces here; the message says why."""
+    """No namespaces can be made here; the message says why."""
 
 
 @contextmanager
@@ -72,7 +72,7 @@ class Star:
         _ip("-n", self.hub, "link", "set", f"port{i}", "up")
 
     def part(self, *ends: int) -> None:
-        """These hear nothing of each other any more; all others reach them still."""
+        """Cuts these nodes off from each other; all others still reach them."""
         for i in ends:
             _ip("-n", self.hub, "link", "set", "dev", f"port{i}", "type", "bridge_slave", "isolated", "on")
 

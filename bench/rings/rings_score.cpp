@@ -150,7 +150,7 @@ std::vector<Contender> make_contenders(const Options& o) {
     return contenders;
 }
 
-/// Median and quartiles.
+/// Median and quartiles of a sample.
 struct Spread {
     double low, median, high;
 };
@@ -162,7 +162,7 @@ Spread spread_of(std::vector<double> values) {
     return {values[last / 4], values[last / 2], values[last - last / 4]};
 }
 
-/// How many times as long as `first`, pass by pass: what slows the machine for a while slows both.
+/// Ratio of times to those of `first`, pass by pass: a load that slows the machine for a while slows both.
 Spread ratio_to(const Contender& first, const Contender& c) {
     std::vector<double> ratios;
     for (std::size_t pass = 0; pass < c.ns_per_event.size(); ++pass)

@@ -45,7 +45,7 @@ class Case:
 
     @property
     def event_bits(self) -> int:
-        """Payload of all boards."""
+        """Payload of all boards for one event, in bits."""
         return self.boards * self.payload_bytes * 8
 
     def rate_hz(self, gbit_per_s: float) -> float:
@@ -69,7 +69,7 @@ class Case:
 
 @dataclass(frozen=True)
 class CameraTrial:
-    """A run: what every chain's run shows, and what only this one does."""
+    """Results of a run: those of every chain, and those of the camera only."""
 
     trial: Trial
     n_verified: int  # events of which all boards came and every byte was checked
@@ -88,7 +88,7 @@ def runner(settings: Sequence[str], seconds: float) -> Iterator[TrialRunner]:
 
 
 def run_once(run: TrialRunner, rate_hz: float, seconds: float) -> CameraTrial:
-    """Its error, where there is no result, is in its trial."""
+    """One run. If it has no result, its trial holds the error."""
     message = run.message(rate_hz)
     trial = from_message(message, rate_hz, seconds)
     if trial.error:

@@ -75,7 +75,7 @@ def machine_floor() -> dict[str, object]:
 
 
 def measure(options: argparse.Namespace, algorithm: str, rate_hz: float) -> Trial:
-    """One run; while others take more of the machine than is allowed it is thrown away and tried again."""
+    """One run; it is discarded and repeated while other programs take more of the machine than is allowed."""
     settings = settings_of(options, algorithm)
     quiet = quiet_of(options)
     trial, _ = quiet.measure(lambda hz: run_once(settings, rate_hz=hz, burst_s=options.seconds), rate_hz)

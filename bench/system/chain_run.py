@@ -14,7 +14,7 @@ from typing import Any
 from anello.search.report import mode_words
 from anello.search.trial import Trial, TrialRunner, keys_of, spread
 
-# Events as ring finders are compared with: rings of uniform radius, 10/55/15/15/5 % of events with 0..4 of them.
+# Events on which ring finders are compared: rings of uniform radius, 10/55/15/15/5 % of events with 0..4 of them.
 MIX = (
     "source.simulation.sample=brief", "source.simulation.ring_shares=[0.10, 0.55, 0.15, 0.15, 0.05]",
     "source.simulation.noise_hits=2.5", "source.simulation.out_of_time_rings=0.0",

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A node that nothing comes to: how often its threads wake, and what that takes of a core.
+"""A node without any input: how often its threads wake, and which share of a core this takes.
 
     python bench/record.py idle [--seconds 10] [--set KEY=VALUE]
 
@@ -58,7 +58,7 @@ def tell(case: str, result: dict[str, Any]) -> None:
 
 def watch(node: AbstractContextManager[int], seconds: float) -> dict[str, Any]:
     with node as pid:
-        time.sleep(1.0)  # what starts, settles
+        time.sleep(1.0)  # until all threads have started
         before, began = look(pid), time.monotonic()
         time.sleep(seconds)
         after, took = look(pid), time.monotonic() - began
@@ -98,7 +98,7 @@ def exchanging(transport: str, seconds: float) -> Iterator[int]:
 
 
 def node_of(leader: int) -> int:
-    """The first process below this one with a thread of the exchange; once there is one."""
+    """Waits for a child of this process with a thread of the exchange, and returns it."""
     end = time.monotonic() + START_S
     while time.monotonic() < end:
         for pid in below(leader):

@@ -18,7 +18,7 @@ LONGEST_NAP_S = 1e-3
 
 
 class Format(Protocol):
-    """Fills datagrams; all but the numbers stays as it was made."""
+    """Fills datagrams; all bytes but the numbers stay as they were made."""
 
     payload_bytes: int
 
@@ -125,7 +125,7 @@ class Sender:
         self._socket.close()
 
     def send(self, numbers: range, rate_hz: float) -> float:
-        """These datagrams at that rate, in super-packets where gso; returns the seconds it took."""
+        """Sends these datagrams at that rate, in super-packets if gso; returns the time it took in s."""
         n_at_once = min(MAX_SEGMENTS, MAX_SUPER_PACKET_BYTES // self._blank.shape[1])
         begin_s = time.perf_counter()
         for first in numbers[::n_at_once]:

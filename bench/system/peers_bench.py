@@ -41,7 +41,7 @@ LOADS = {
     "drained": "the receiver is halted while its socket fills, and measured until it has emptied it: what it can do. "
     "Super-packets only: single datagrams so fast overflow the loopback's own queue",
 }
-FILLED = 0.4  # of the socket buffer that was asked for: headers and what the kernel is late to give back take the rest
+FILLED = 0.4  # share of the requested socket buffer: headers, and memory that the kernel gives back late, take the rest
 MAX_EVENT_MEMORY_BYTES = 256 << 20
 POLL_S, SETTLE_S, DRAIN_S, START_S = 5e-3, 0.05, 10.0, 20.0
 LAST_BATCH_S = 5e-4  # is enough to build what was read last, and idle time hardly counts
@@ -135,7 +135,7 @@ def parse() -> argparse.Namespace:
 
 # --- One run ------------------------------------------------------------------------------------------------------
 def measure(case: Case, rate_hz: float, options: argparse.Namespace) -> Sample:
-    """Starts the receiver, lets it touch all its memory, sends, waits until all is read; what is lost counts from the
+    """Starts the receiver, lets it touch all its memory, sends, waits until all is read; losses count from the
     first datagram on, CPU time without the warm-up."""
     n_warm_up = event_buffers(case) * BOARDS
     n_all = n_warm_up + max(1, round(rate_hz * options.seconds / BOARDS)) * BOARDS
@@ -169,7 +169,7 @@ def paced(_case: Case, process: int, port: int, sender: Sender, numbers: range, 
 def drained(
     case: Case, process: int, port: int, sender: Sender, numbers: range, _rate_hz: float
 ) -> tuple[float, float]:
-    """The same, as often as the socket has to be filled."""
+    """The same for the load `drained`, as often as the socket has to be filled."""
     n_at_once = int(FILLED * socket_buffer_bytes()) // case.datagram_bytes
     begin_s, used_s = time.perf_counter(), 0.0
     for first in numbers[::n_at_once]:
@@ -183,7 +183,7 @@ def drained(
 
 
 def socket_buffer_bytes() -> int:
-    """The largest that any user may have."""
+    """The largest socket buffer that any user may have, in bytes."""
     return int(Path("/proc/sys/net/core/rmem_max").read_text())
 
 
@@ -203,7 +203,7 @@ def ended(process: "subprocess.Popen[str]") -> Iterator[None]:
 
 
 def command(case: Case, options: argparse.Namespace) -> list[str]:
-    """Both with the largest socket buffer that any user may have, without a checksum, each as fast as we know it."""
+    """Command of a receiver: both get a user's largest socket buffer, no checksum, and their fastest settings."""
     buffer_bytes = socket_buffer_bytes()
     if case.taker == "spead2":
         pool = ["--mem-pool", "--mem-lower", "512", "--mem-upper", str(case.datagram_bytes), "--mem-max-free", "1024",
@@ -276,7 +276,7 @@ def n_received(output: str, case: Case) -> int:
 
 # --- Several ------------------------------------------------------------------------------------------------------
 def summarise(case: Case, samples: Sequence[Sample]) -> dict[str, Any]:
-    """CPU time per datagram that came through, of the repeats; of those without loss, where there are any."""
+    """CPU time per datagram that came through, over the repeats; only over those without loss, if there are any."""
     clean = [sample for sample in samples if not sample.n_lost] or samples
     costs_ns = [sample.ns_per_datagram for sample in clean]
     median_ns = statistics.median(costs_ns)

@@ -85,7 +85,7 @@ def compare_all(runs: Sequence[Path], used: Sequence[Path], options: argparse.Na
 def compare(summary: dict[str, Any], costs: Costs, calibrated: bool, options: argparse.Namespace) -> dict[str, Any]:
     farm = farm_of(summary, costs, options.cores)
     simulated = simulate(farm)
-    # What builders count holds the headers of messages too.
+    # Builders also count the headers of messages.
     gbps = simulated.built_gbps * farm.n_nodes * farm.message_bytes / farm.payload_bytes
     built = summary["rates"]["built_gbit_per_s"]
     return {
@@ -97,7 +97,7 @@ def compare(summary: dict[str, Any], costs: Costs, calibrated: bool, options: ar
 
 
 def farm_of(summary: dict[str, Any], costs: Costs, n_cores: int) -> Farm:
-    """The farm that this run was: its nodes share a machine."""
+    """The farm of this run, for the simulation: its nodes share a machine."""
     config, n_nodes = summary["config"], len(summary["nodes"])
     packing, fragment_bytes = config["exchange.packing"], config["generator.fragment_mean_bytes"]
     padded = -(-fragment_bytes // ALIGNMENT_BYTES) * ALIGNMENT_BYTES

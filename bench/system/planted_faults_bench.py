@@ -35,7 +35,7 @@ HEAD = ["fault, planted", "in", "runs until it is found", "found by"]
 
 @dataclass(frozen=True)
 class Fault:
-    """sound: what stands in the file, once; faulty: what takes its place; reason: why no judge can see it."""
+    """sound: text that the file holds once; faulty: the text that replaces it; reason: why no judge can see it."""
 
     words: str
     where: str  # FARMS, or a detector
@@ -45,7 +45,7 @@ class Fault:
     reason: str = ""
 
     def text(self) -> str:
-        """The file with it. Raises RuntimeError where the sound text has gone."""
+        """The file with the fault. Raises RuntimeError if the sound text is no longer there."""
         before = (ROOT / self.file).read_text()
         if before.count(self.sound) != 1:
             raise RuntimeError(f"{self.file} holds {before.count(self.sound)} times: {self.sound}")
@@ -157,7 +157,7 @@ def compilers_of(path: Path, commands: list[str]) -> Iterator[tuple[list[str], P
 
 
 def without_dependencies(words: list[str]) -> list[str]:
-    """A compiler's command that does not tell the build what it read."""
+    """The compiler's command without the options that write a dependency file."""
     kept = [word for word in words if word != "-MD"]
     for option in ("-MT", "-MF"):
         place = kept.index(option)

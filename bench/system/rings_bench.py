@@ -128,7 +128,7 @@ def half_width(share: physics.Share) -> float:
 
 
 def ratios(row: Row, reference: Row) -> list[float]:
-    """Round by round: how many times as long as the reference."""
+    """Ratio of its time to that of the reference, round by round."""
     return [ours / theirs for ours, theirs in zip(row.ns_per_event, reference.ns_per_event, strict=True)]
 
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What starting costs: CPU seconds, user and system, of `anello --help` and of a whole run of 0.1 s of data.
+"""Cost of starting: CPU seconds, user and system, of `anello --help` and of a whole run of 0.1 s of data.
 
     python bench/record.py start [--runs 7] [--anello COMMAND]
 
@@ -48,7 +48,7 @@ def main() -> None:
 
 
 def once(command: str, what: str) -> float:
-    """CPU time of the process and of those that it has begun and waited for."""
+    """CPU time of the process, and of its children that it has waited for."""
     with tempfile.TemporaryDirectory() as folder:
         if what == "help":
             return cpu_s([*shlex.split(command), "--help"], folder)

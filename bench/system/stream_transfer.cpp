@@ -42,7 +42,7 @@ Nanoseconds now_ns() {
     return SystemClock::instance().monotonic_ns();
 }
 
-/// What both processes share: who is ready, and when each was done.
+/// Memory that both processes share: which side is ready, and when each was done.
 struct Shared {
     std::atomic<int> n_ready{0};
     std::atomic<Nanoseconds> begin_ns{0}, sent_ns{0}, received_ns{0};
@@ -100,7 +100,7 @@ ChannelConfig channel_config(const Options& options) {
     return config;
 }
 
-/// Runs both sides; the receiver is this process, so that what it measured stays in it.
+/// Runs both sides; the receiver is this process, so that its measurements stay in it.
 template <typename Send, typename Receive>
 void run_both(Shared& shared, const Options& options, Channel& channel, Send send, Receive receive) {
     std::fflush(nullptr);
@@ -155,7 +155,7 @@ std::uint64_t count_wrong(const Chunk& chunk, std::uint64_t first_word) {
     return n_wrong;
 }
 
-/// All bytes once, each checked, outside of what is timed.
+/// Sends all bytes once and checks each, outside of the timed part.
 std::uint64_t verify(const ChannelConfig& config, const Options& options, std::uint64_t n_chunks) {
     if (config.transport == "memcpy") return 0;  // nothing is handed over
     Shared& shared = make_shared_page();
@@ -239,7 +239,7 @@ void measure_ping_pong(const Options& options) {
     taken_ns.reserve(n_rounds);
     run_both(
         shared, options, *channel,
-        [&] {  // answers what the other asks
+        [&] {  // answers each message of the other side
             for (std::uint64_t n = 0; n < n_rounds + n_warm; ++n) {
                 channel->await_answer(chunk);
                 channel->send(chunk);

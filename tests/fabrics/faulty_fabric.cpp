@@ -176,7 +176,7 @@ std::size_t FaultyFabric::send_due() noexcept {
     return n_held - n_kept;
 }
 
-/// Whether all of it left.
+/// True if all parts of the slot left.
 bool FaultyFabric::try_send(Slot& slot, std::uint32_t index) noexcept {
     for (; slot.n_to_send > 0; --slot.n_to_send) {
         ++slot.n_under_way;
@@ -236,7 +236,7 @@ void FaultyFabric::lose_peer(Peer peer) noexcept {
     inner_->disconnect(peer);
     lost_peers_[peer] = true;
     give_up(peer);
-    inner_->progress();  // which tells what was under way to it
+    inner_->progress();  // which reports the messages under way to it
     report_finished();
     listener_.on_peer(peer, PeerState::down);
 }

@@ -38,12 +38,12 @@ struct FaultCounts {
 };
 
 /// Sits between a fabric and its listener and injects faults into messages. Held back messages keep their order where
-/// the transport promises one. Puts and gets are left alone. The descriptor tells of the inner fabric and of the time
-/// at which what is held back is due.
+/// the transport promises one. Puts and gets are left alone. The descriptor stands for the inner fabric and the time
+/// at which a held message is due.
 class FaultyFabric final : public Fabric, private Listener {
   public:
-    /// `counters` are the inner fabric's: what finds no room here is counted there. Throws ConfigError, also where the
-    /// inner fabric's promises would be broken and the faults do not say so.
+    /// `counters` are the inner fabric's: messages without room here are counted there. Throws ConfigError, also if the
+    /// inner fabric's promises would be broken without the faults' permission.
     FaultyFabric(const FaultConfig& faults, std::shared_ptr<FaultCounts> counts, const MakeFabric& make_inner,
                  const FabricConfig& config, Listener& listener, const Clock& clock, Counters<FabricCounter> counters);
 
@@ -126,7 +126,7 @@ class FaultyFabric final : public Fabric, private Listener {
     std::vector<Slot> slots_;
     std::vector<std::uint32_t> free_, held_;  ///< unused slots; slots with a message to send, the oldest first
     Fifo<std::uint32_t> finished_;            ///< slots whose end the caller is still to hear of
-    Nanoseconds looked_ns_ = 0;               ///< when send_due() looked at them
+    Nanoseconds looked_ns_ = 0;               ///< when send_due() last looked at the slots
     bool has_untried_ = false;                ///< held since then
     bool timer_runs_ = false;
     std::vector<std::size_t> in_flight_;  ///< of each peer, until the caller's on_done()

@@ -131,7 +131,7 @@ class InProcessFabric final : public Fabric {
     bool dead_ = false, pending_ = false, armed_ = false;
 };
 
-/// In the place of make_fabric(): farms with different farm_id do not know of each other.
+/// Replaces make_fabric(): farms with different farm_id are separate.
 std::unique_ptr<Fabric> make_in_process_fabric(const FabricConfig& config, Listener& listener, const Clock& clock,
                                                Counters<FabricCounter> counters);
 

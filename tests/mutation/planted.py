@@ -53,7 +53,7 @@ def faults() -> list[Fault]:
 
 @contextmanager
 def hog() -> Iterator[None]:
-    """Takes a core: what a neighbour on the same machine does."""
+    """Takes a core, as a neighbour on the same machine does."""
     neighbour = multiprocessing.Process(target=_turn, daemon=True)
     neighbour.start()
     try:

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What is mutated: the folders of the engine, each with its test program, and the ledgers in Python."""
+"""The sources that are mutated: the folders of the engine, each with its test program, and the ledgers in Python."""
 
 import json
 import re

@@ -26,7 +26,7 @@ exec "$@"
 
 def alone(work: Path, timeout_s: float) -> list[str]:
     """The beginning of a command line that shuts the rest of it off; `work` is what it may write to. A fault that
-    loops ends by itself, though nobody is left to end it."""
+    loops ends by itself, even if its parent has gone."""
     cpu_s = int(timeout_s * (os.cpu_count() or 1)) + 1
     limits = ["prlimit", f"--data={MAX_DATA_BYTES}", f"--fsize={MAX_FILE_BYTES}", f"--cpu={cpu_s}", "--core=0"]
     names = ["--mount", "--net", "--ipc", "--pid", "--fork", "--kill-child", "--mount-proc"]
@@ -43,7 +43,7 @@ class Outcome(StrEnum):
 
 
 class Judged(NamedTuple):
-    """by: the first test that failed; empty where none did or the program crashed."""
+    """by: the first test that failed; empty if none did or the program crashed."""
 
     outcome: Outcome
     by: str = ""
@@ -56,7 +56,7 @@ class Subject(Protocol):
     files: list[Path]
 
     def make(self, path: Path, text: bytes, work: Path) -> Outcome | None:
-        """Puts the text in the file's place, in a folder that is its own. None where there is something to test."""
+        """Puts the text in the file's place, in a folder of its own. Returns None if there is something to test."""
         ...
 
     def command(self, work: Path) -> tuple[list[str], dict[str, str]]:
@@ -65,7 +65,7 @@ class Subject(Protocol):
 
 
 def run_alone(subject: Subject, work: Path, cwd: Path, timeout_s: float) -> tuple[int | None, str]:
-    """Runs a subject's tests. Exit status, None after the time-out, and what they said."""
+    """Runs a subject's tests. Returns the exit status, None after the time-out, and their output."""
     command, environment = subject.command(work)
     (work / "tmp").mkdir(exist_ok=True)
     process = subprocess.Popen(
@@ -97,7 +97,7 @@ class Bench:
 
     @classmethod
     def of(cls, subject: Subject, cwd: Path, work: Path) -> "Bench":
-        """Runs the tests on the sound sources. RuntimeError when they fail: they could tell nothing of a mutant."""
+        """Runs the tests on the sound sources. RuntimeError if they fail: they could not judge a mutant."""
         path = subject.files[0]
         made = subject.make(path, path.read_bytes(), work)
         if made is not None:

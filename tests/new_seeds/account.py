@@ -22,7 +22,7 @@ def _git(*words: str) -> str:
 
 
 class Account:
-    """Written after each turn, so that whatever ends the search, what was done until then is counted."""
+    """Writes the account after each turn, so that the work done is counted however the search ends."""
 
     def __init__(self, path: Path = FILE, n_fuzzed: int = 0) -> None:
         """n_fuzzed: executions over all time, which are counted by target elsewhere (fuzzers.py)."""

@@ -17,7 +17,7 @@ FOLDER = ROOT / "tests/cases"
 @dataclass(frozen=True)
 class Finding:
     what: str
-    where: str  # the file it was written to, or has stood in before
+    where: str  # the file that holds it
     again: str  # the command that shows it again
 
 
@@ -38,7 +38,7 @@ def read(path: Path) -> list[Case]:
 
 
 def add(path: Path, words: str, what: str) -> str:
-    """The file's name, and whether the case is new there: each stands there once."""
+    """Adds the case, once; returns the file's name, and whether the case is new there."""
     name = str(path.relative_to(ROOT)) if path.is_relative_to(ROOT) else str(path)
     if words in (case.words for case in read(path)):
         return f"{name} had it"
@@ -53,5 +53,5 @@ def one_line(text: str, most: int = 600) -> str:
 
 
 def new_seed(below: int = 10**9) -> int:
-    """1 and more, with few digits, since people type them again."""
+    """A new seed, 1 or more, with few digits, since people type it again."""
     return 1 + secrets.randbelow(below - 1)

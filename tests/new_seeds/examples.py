@@ -36,7 +36,7 @@ def command_of(test: str | Path, seed: int, pytest: Sequence[str | Path] = PYTES
 
 
 def environment(folder: str) -> dict[str, str]:
-    """Nothing that was found before is tried: what is found then is a function of the seed."""
+    """Earlier findings are not tried, so that a finding depends on the seed alone."""
     return {"ANELLO_HYPOTHESIS": "search", "HYPOTHESIS_STORAGE_DIRECTORY": folder, "COLUMNS": "1000"}
 
 

@@ -20,7 +20,7 @@ from new_seeds.program import AT_A_TIME, ROOT, Said, Turn, in_turn, run
 PROGRAMS = ROOT / "build/fuzz/tests/fuzz"
 CORPUS = ROOT / "tests/fuzz/corpus"
 EXECUTIONS = ROOT / "tests/fuzz/executions.json"
-LEAST_S = 5.0  # of a target: below that most of it goes into its start
+LEAST_S = 5.0  # of a target: in less time most of it goes into its start
 REDUCE_S = 30
 EXECUTED = re.compile(r"^stat::number_of_executed_units: *(\d+)$", re.MULTILINE)
 SAYS_WHAT = [re.compile(pattern, re.MULTILINE) for pattern in (r"^SUMMARY: (.*)$", r"^==\d+== ?ERROR: (.*)$")]
@@ -28,7 +28,7 @@ FOUND = "found_"
 
 
 def executed(said: str) -> int:
-    """0 where it does not say, since the fuzzer was killed."""
+    """Number of executions; 0 if the fuzzer was killed and does not say."""
     return sum(map(int, EXECUTED.findall(said)))
 
 

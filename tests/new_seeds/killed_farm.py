@@ -100,7 +100,7 @@ def main() -> None:
 
 
 def tried(transport: str, moment: Moment, more: Sequence[str], network: Star | None) -> dict[str, Any]:
-    """One run. crashed: survivors that ended by a signal, or not in time; balanced: None where there is no report."""
+    """One run. crashed: survivors that ended by a signal, or not in time; balanced: None if there is no report."""
     with (tempfile.TemporaryDirectory() as folder,
           RendezvousServer(f"ipc://{folder}/meet", N_NODES, Pace(timeout_s=END_S)) as server):  # fmt: skip
         nodes = [start(rank, transport, Path(folder), more, network) for rank in range(N_NODES)]
@@ -130,7 +130,7 @@ def tried(transport: str, moment: Moment, more: Sequence[str], network: Star | N
 
 
 def audited(report: Path, summary: dict[str, Any]) -> tuple[int, list[str]]:
-    """Packets in the files of all nodes, and what in them is not as the ledger counts it. No files: nothing."""
+    """Number of packets in the files of all nodes, and differences from the ledger's counts; none without files."""
     counters, off = summary["counters"]["node"], []
     node_of: dict[int, int] = {}
     for rank in range(N_NODES):
@@ -207,7 +207,7 @@ def strike(node: "subprocess.Popen[bytes]", moment: Moment, network: Star | None
 
 
 def ended(node: "subprocess.Popen[bytes]") -> int:
-    """Its code; one that does not end is ended, and counts as ended by a signal."""
+    """Exit code of a node; one that does not end is killed, and counts as ended by a signal."""
     try:
         return node.wait(END_S)
     except subprocess.TimeoutExpired:

@@ -32,7 +32,7 @@ class Kills:
         return ""
 
     def search(self, turn: Turn) -> Outcome:
-        """One moment after another, each of another farm; at least one."""
+        """Tries one moment after another, each in another farm; at least one."""
         outcome = Outcome()
         first = cases.new_seed()
         for seed in range(first, first + 10**6):
@@ -61,7 +61,7 @@ class Kills:
         return told
 
     def _kept(self, seed: int, options: Sequence[str], what: str, turn: Turn) -> Finding:
-        """A farm without what makes no difference, and how often it fails."""
+        """The farm's options without those that make no difference, and how often it fails."""
         plain = list(options[:2])
         for fewer in [plain] if plain != list(options) else []:
             told = self._tried(seed, fewer, turn)

@@ -41,9 +41,9 @@ class Kind(Protocol):
     share: float  # of the time
 
     def missing(self) -> str:
-        """Why it cannot be searched here, and what to do; empty: it can."""
+        """Why it cannot be searched here, and the remedy; empty if it can."""
         ...
 
     def search(self, turn: Turn) -> Outcome:
-        """Raises NotRunError."""
+        """One turn of this kind. Raises NotRunError."""
         ...

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Programs that a search starts: each in a session of its own, so that Ctrl-C reaches the search alone, which tells
-them to end and still hears what they have to say."""
+"""Programs that a search starts: each in a session of its own, so that Ctrl-C reaches the search alone, which orders
+them to end and still reads their output."""
 
 import os
 import signal
@@ -25,12 +25,12 @@ Result = TypeVar("Result")
 
 
 class NotRunError(Exception):
-    """A program could not do its work, which tells nothing of what was searched."""
+    """A program could not do its work: no result of the search."""
 
 
 @dataclass(frozen=True)
 class Said:
-    """code: below 0 by a signal; None: it was ended, by the one who searches or because its time was over."""
+    """code: negative if a signal ended it; None if the search ended it, or its time was over."""
 
     code: int | None
     out: str
@@ -55,7 +55,7 @@ class Turn:
 def run(
     command: Sequence[str | Path], turn: Turn, *, limit_s: float = 600.0, environment: Mapping[str, str] | None = None
 ) -> Said:
-    """Raises NotRunError where there is no such program."""
+    """Runs the program. Raises NotRunError if there is none."""
     with tempfile.TemporaryFile() as out, tempfile.TemporaryFile() as errors:
         try:
             program = subprocess.Popen(
@@ -87,7 +87,7 @@ def _ended(program: "subprocess.Popen[bytes]", turn: Turn, limit_s: float) -> in
 
 
 def in_turn(units: Iterable[Unit], work: Callable[[Unit], Result], turn: Turn) -> Iterator[Result]:
-    """work() of each unit, two at a time; none begins when the turn is over."""
+    """Calls work() for each unit, two at a time; begins none when the turn is over."""
     left = iter(units)
     with futures.ThreadPoolExecutor(AT_A_TIME) as pool:
         at_work: set[futures.Future[Result]] = set()

@@ -51,7 +51,7 @@ def properties(root: Path = ROOT, programs: Path = PROGRAMS) -> list[Properties]
 
 
 def _with_dice(text: str) -> Iterator[str]:
-    """Tests that throw dice themselves; all of them, where what stands before the first does."""
+    """Tests that throw dice themselves; all tests of the file if the code before the first one does."""
     begins = [*TEST.finditer(text)]
     if not begins:
         return

@@ -27,7 +27,7 @@ def chain_counts(chain: str) -> dict[str, str]:
 
 
 class Virtual:
-    """counts: how the simulator's sums are called over all time; file: where its seeds are kept."""
+    """counts: names of the simulator's sums in the account; file: where its seeds are kept."""
 
     def __init__(
         self, name: str, options: Sequence[str], counts: Mapping[str, str], file: Path,

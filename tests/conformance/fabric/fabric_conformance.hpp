@@ -8,7 +8,7 @@
 #include "conformance/fabric/fabric_farm.hpp"
 #include "core/errors.hpp"
 
-/// What every transport must do; Traits as fabric_farm.hpp says. Nothing is lost on loopback by a sender that minds
+/// What every transport must do; Traits as fabric_farm.hpp says. Nothing is lost on loopback by a sender that respects
 /// `busy`, so unreliable transports go through the same tests.
 namespace anello::fabric::conformance {
 
@@ -525,7 +525,7 @@ TYPED_TEST_P(FabricWaiting, WakeMakesTheDescriptorReadable) {
 
 REGISTER_TYPED_TEST_SUITE_P(FabricWaiting, AWaitingThreadIsWoken, WakeMakesTheDescriptorReadable);
 
-/// A process that hangs keeps its connections; only that it says nothing tells. Not for transports without heartbeats.
+/// A process that hangs keeps its connections; only its silence shows it. Not for transports without heartbeats.
 template <typename Traits>
 class FabricLiveness : public FabricConformance<Traits> {};
 

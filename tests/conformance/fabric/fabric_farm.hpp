@@ -23,12 +23,12 @@
 #include "fabric/fabric_config.hpp"
 #include "patience.hpp"
 
-/// A farm of fabrics in one thread, stepped in turn: what the conformance suite and other tests of transports stand on.
+/// A farm of fabrics in one thread, stepped in turn, for the conformance suite and other tests of transports.
 namespace anello::fabric::conformance {
 
 using Bytes = std::vector<std::byte>;
 
-/// Bytes that tell which message they are of, and which place in it.
+/// Bytes that follow from the message's number and their place in it.
 inline Bytes pattern(std::uint64_t seed, std::size_t n_bytes) {
     Bytes bytes(n_bytes);
     std::uint64_t state = seed * 0x9e3779b97f4a7c15U + 1;
@@ -129,7 +129,7 @@ class Recorder final : public Listener {
     std::map<Peer, PeerState> states_;
 };
 
-/// One process of the farm: all that it has of its own. Without a fabric it is dead.
+/// One process of the farm, with all objects of its own. Without a fabric it is dead.
 struct Member {
     CounterPage page;
     Counters<FabricCounter> counters = page.add_block<FabricCounter>("fabric");
@@ -173,7 +173,7 @@ class Farm {
         listener(from).forget(to);
         fabric(from).disconnect(to);
     }
-    /// Each to each, itself too.
+    /// Connects each member to each, itself included.
     void connect_all() {
         for (Peer from = 0; from < size(); ++from)
             for (Peer to = 0; to < size(); ++to) connect(from, to);

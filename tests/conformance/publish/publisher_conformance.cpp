@@ -24,7 +24,7 @@ std::optional<Received> wait_for_next(Subscriber& subscriber) {
     return received;
 }
 
-/// All until the end; -1 in place of what is none.
+/// Numbers of all records until the end; -1 for a wrong record.
 template <typename Subscriber>
 std::vector<std::uint64_t> read_to_the_end(Subscriber& subscriber) {
     std::vector<std::uint64_t> numbers;
@@ -122,7 +122,7 @@ TYPED_TEST(PublisherConformance, ADeadSubscriberHoldsNobodyUpForEver) {
     dying->die();
     const std::uint64_t n_before = publishing.n_taken();
     typename TypeParam::Subscriber next(publishing.address());
-    std::optional<Received> received;  // what ZeroMQ gives to the dead one before it knows is lost
+    std::optional<Received> received;  // ZeroMQ loses the records that it gives to the dead one before it knows
     ASSERT_TRUE(comes_true([&] {
         publishing.try_next(large);
         return (received = next.next()).has_value();

@@ -136,7 +136,7 @@ TYPED_TEST_P(BackendConformance, ASmallBatchLosesNothing) {
     this->expect_delivered(2, sent, 7);
 }
 
-/// A thread sleeps on it until there is something, and wakes only where there is.
+/// A thread sleeps on the descriptor until a datagram is there, and wakes only then.
 TYPED_TEST_P(BackendConformance, ItsDescriptorIsReadableWhenSomethingIsThere) {
     TypeParam carrier(2);
     Backend& backend = carrier.backend();
@@ -189,8 +189,8 @@ TYPED_TEST_P(BackendConformance, SaysWhereDatagramsComeFrom) {
     EXPECT_EQ(n_taken, 60U);
 }
 
-/// It never says so while something is left, and soon when all is lent. Never of a stream that is not wanted. Stream
-/// 2's datagram was sent last: when it is there, so are all others.
+/// is_read() is never true while a datagram is left, nor for a stream that is not wanted, and soon when all are lent.
+/// Stream 2's datagram was sent last: when it is there, so are all others.
 TYPED_TEST_P(BackendConformance, SaysThatAStreamIsReadWhenNothingIsLeft) {
     for (const std::size_t batch_size : {1U, 7U, 64U}) {
         TypeParam carrier(3);

@@ -39,7 +39,7 @@ inline std::span<const std::byte> bytes_of(std::string_view text) {
     return {reinterpret_cast<const std::byte*>(text.data()), text.size()};
 }
 
-/// What every disk does. Of a full one: full_disk_test and simulated_disk_test, as each is filled in its own way.
+/// What every disk does. Full disks are in full_disk_test and simulated_disk_test, as each is filled in its own way.
 template <typename Under>
 class DiskConformance : public testing::Test {
   protected:

@@ -49,7 +49,7 @@ TEST(HiccupProbe, IsNotDoneBeforeItsTime) {
     EXPECT_EQ(rig.probe.delays().count(), 0U);
 }
 
-/// Work could have come at the moment of any nap that a long delay swallowed.
+/// Work could have come at the moment of any sleep that a long delay swallowed.
 TEST(HiccupProbe, ALongDelayStandsForAllNapsInIt) {
     Rig rig;
     rig.probe.do_work();
@@ -72,7 +72,7 @@ TEST(HiccupProbe, WithoutDataItNapsLongAndNotesNothing) {
     EXPECT_EQ(rig.probe.delays().count(), n_noted + 1);
 }
 
-/// 20 us each may be no more than 0.5 %: every 4 ms. What costs nothing may be done often.
+/// Looks of 20 us each may take no more than 0.5 %: one every 4 ms. Looks that cost nothing may be frequent.
 TEST(HiccupProbe, NapsAsLongAsItsCostDemands) {
     Rig rig;
     const auto nap_for = [&](std::int64_t cost_ns) {
@@ -100,7 +100,7 @@ TEST(HiccupProbe, ItsDescriptorTellsWhenItIsTime) {
     EXPECT_GE(probe.delays().count(), 2U);
 }
 
-/// Against what arrivals at random moments of such a machine wait: of those that come during a delay of length h, the
+/// Compares with the delay of arrivals at random moments of such a machine: of those that come during a delay h, the
 /// share (h - d) / h waits longer than d.
 TEST(HiccupProbe, QuantilesAreThoseOfWorkThatComesAtAnyMoment) {
     constexpr unsigned seed = 7;

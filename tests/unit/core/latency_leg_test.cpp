@@ -14,7 +14,7 @@ constexpr Nanoseconds begin_ns = 1'700'000'000 * s;
 class LastSeconds : public ::testing::Test {
   protected:
     std::uint64_t last(Nanoseconds window_ns) const { return leg->last(window_ns, now_ns)->count(); }
-    /// One each millisecond, of value_ns.
+    /// Adds one latency of value_ns each millisecond.
     void record_for(Nanoseconds span_ns, std::int64_t value_ns) {
         for (const Nanoseconds end_ns = now_ns + span_ns; now_ns < end_ns; now_ns += ms) leg->record(now_ns, value_ns);
     }

@@ -23,7 +23,7 @@ inline constexpr std::array<CounterLabel, 1> counter_labels<Leaf>{
 
 namespace {
 
-/// Killed, then not waited for, then gone.
+/// The process is killed, then not waited for, then gone.
 TEST(PageOwnerProcesses, AKilledProcessLeavesAPageThatIsKnownAsDead) {
     int ready[2];
     ASSERT_EQ(pipe(ready), 0);

@@ -14,7 +14,7 @@
 namespace anello {
 namespace {
 
-/// How often a thread rested that did little n_times, each followed by a look that found something or not.
+/// Number of rests of a thread that did little n_times, each time followed by a look that found work or not.
 int n_rests(RestChoice& rests, int n_times, bool more_comes) {
     int n = 0;
     for (int i = 0; i < n_times; ++i) {
@@ -127,7 +127,7 @@ TEST(WorkerThread, RunsBeforeOthersWhereThatIsPermitted) {
     if (policy_of(WaitPolicy::sleep) != SCHED_FIFO) GTEST_SKIP() << "not permitted here: CAP_SYS_NICE";
 }
 
-/// However much there is to do: others of its core are waited for now and then, or the system would stop it for long.
+/// A busy thread also yields to others of its core now and then, or the system would stop it for long.
 TEST(WorkerThread, ARealtimeThreadThatIsNeverDonePauses) {
     std::atomic<long> n_pauses{-1};
     WorkerThread thread({.name = "test", .realtime = true}, [&] {

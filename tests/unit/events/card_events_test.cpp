@@ -88,7 +88,7 @@ class CardEventsTest : public testing::Test {
         for (std::uint16_t b = 0; b < n_ports; ++b) ports.push_back(static_cast<std::uint16_t>(first_port + b));
         return std::make_unique<receive::CaptureNanetFrames>(capture_.finish(), ports, 0, SystemClock::instance());
     }
-    /// All of the capture, until it has drained.
+    /// Runs all of the capture, until it has drained.
     void run(const receive::NanetMergeConfig& merge = merge_config()) {
         card_ = std::make_unique<receive::NanetMerger>(merge, frames(), page_);
         events_ = std::make_unique<CardEvents>(MergerConfig{.batch = shape_}, n_channels, *card_, buffers_, sink_,
@@ -159,7 +159,7 @@ TEST_F(CardEventsTest, WithoutGatheringNoBufferIsMissingAndNoRecordIsDropped) {
               card_->card_counters()[receive::NanetCounter::records_written]);
 }
 
-/// Drained, the card waits for nobody, and a burst that it has not ended ends.
+/// A drained card waits for no board, and a burst that was open ends.
 TEST_F(CardEventsTest, WhatNobodyEndedIsMergedAtTheEnd) {
     send_all(5, 4);
     for (std::uint32_t b = 0; b < 3; ++b) send(b, boards_[b].data(4));

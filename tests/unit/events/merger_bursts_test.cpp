@@ -131,7 +131,7 @@ TEST(MergerBursts, ABoardThatDiesBetweenBurstsCostsOneTimeout) {
     rig.expect_balance();
 }
 
-/// It dies in a burst, and is waited for once in the next: it may have lost the end of its burst only.
+/// A board dies in a burst, and the merger waits for it once in the next: it may have lost only the end of its burst.
 TEST(MergerBursts, ABoardThatFallsSilentAfterItGaveDataIsWaitedForInTheNextBurst) {
     MergerRig rig(three_boards());
     for (std::uint32_t burst = 1; burst <= 4; ++burst) {
@@ -221,7 +221,7 @@ TEST(MergerBursts, ADamagedBurstNumberCostsItsOwnFragmentsOnly) {
     rig.expect_balance();
 }
 
-/// A batch is full while all blocks are taken: that nothing more could be taken does not say that there is nothing.
+/// A batch is full while all blocks are taken: the merger could take no more, though there may be more.
 TEST(MergerBursts, FinishWaitsForWhatHadNoRoom) {
     MergerConfig config = three_boards();
     config.batch.max_events = 2;

@@ -94,7 +94,7 @@ TEST(MergerMinority, FarTimesInAPauseCostOnlyThemselves) {
     EXPECT_EQ(rig.value(BuildCounter::fragments_ahead), 20U);
 }
 
-/// Board 3 has ended its burst, so nobody waits for it; its head is near when the others have come to 400,000.
+/// Board 3 has ended its burst, so the merger does not wait for it; its head is near when the others reach 400,000.
 TEST(MergerMinority, AHeadInDoubtIsLookedAtBeforeEachEventWhateverTheBatch) {
     for (const std::uint32_t max_events : {1U, 2U, 1024U}) {
         MergerConfig config = four_boards();

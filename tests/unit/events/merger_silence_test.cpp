@@ -34,7 +34,7 @@ struct Rig : MergerRig {
     }
 };
 
-/// The node, or the thread that receives for it, was stopped: what the board sent meanwhile lies in the kernel.
+/// The node, or its receiving thread, was stopped: the board's datagrams of that time lie in the kernel.
 TEST(MergerSilence, NoBoardIsSilentWhileTheNodeItselfStoodStill) {
     Rig rig;
     for (std::uint32_t event = 1; event <= 5; ++event) {
@@ -83,7 +83,7 @@ TEST(MergerSilence, WhatIsNotReadForWantOfBuffersIsNotMissing) {
     rig.expect_all_complete(1);
 }
 
-/// Nothing is read of a board, since all its blocks are here and wait for another burst: that would never end.
+/// Nothing is read from a board, since all its blocks are here and wait for another burst: this would never end.
 TEST(MergerSilence, WhoseBlocksAllWaitHereIsSilentAfterTheTimeOut) {
     Rig rig;
     rig.go_on(1);
@@ -97,7 +97,7 @@ TEST(MergerSilence, WhoseBlocksAllWaitHereIsSilentAfterTheTimeOut) {
     EXPECT_EQ(rig.value(events_incomplete), 1U);
 }
 
-/// All that was unread comes in one step, with nothing left over for the event that waits then.
+/// All unread fragments come in one step, and none is left for the event that waits then.
 TEST(MergerSilence, ABoardThatCatchesUpInOneStepIsNotSilent) {
     Rig rig;
     rig.source.read_until[2] = rig.clock.monotonic_ns();
@@ -154,7 +154,7 @@ TEST(MergerSilence, AFloodHoldsUpNothingLongerThanItsQueue) {
     }
 }
 
-/// One board is in the next burst already, and all queues are full of what has only not been joined yet.
+/// One board is in the next burst already, and all queues are full of fragments that are not merged yet.
 TEST(MergerSilence, FullQueuesThatOnlyWaitToBeJoinedLoseNothing) {
     MergerRig rig({.n_boards = 3, .batch = {.max_events = 1}, .blocks_per_board = 2});
     const Fragments one{{.timestamp_ticks = 10}, {.timestamp_ticks = 20}},
@@ -200,7 +200,7 @@ TEST(MergerSilence, WhoHasOnlyTheNextBurstIsNotWaitedForWhereAllQueuesAreFull) {
     rig.expect_balance();
 }
 
-/// Half of the boards have ended the burst, and what another one sent of it lies unread.
+/// Half of the boards have ended the burst, and another board's fragments of it are not read yet.
 TEST(MergerSilence, ABurstIsNotOverWhileItsDataLieUnread) {
     Rig rig;
     rig.give(2, 1);

@@ -250,7 +250,8 @@ TEST(Merger, ClosesBatchesByEventsHitsAndTime) {
     EXPECT_FALSE(rig.completions[3].end_of_burst);
 }
 
-/// The boards' clocks differ a little, one is wrong, one did not hear the start: the middle of those that say.
+/// The boards' clocks differ a little, one is wrong, one missed the start: the merger takes the middle of the known
+/// ones.
 TEST(Merger, TellsWhenTheBurstBegan) {
     MergerRig rig({.n_boards = 5, .close_when_idle = true});
     constexpr std::array<Nanoseconds, 5> told{1'000'020, 77, 0, 1'000'000, 1'000'010};

@@ -117,7 +117,7 @@ struct Rig {
         packet.resize(writer.finish(ready_ns));
         return packet;
     }
-    /// False where it has no place.
+    /// Returns false if the builder has no place for it.
     bool place(std::uint16_t readout, const MessageHeader& with, const std::vector<std::byte>& mfp) {
         const std::span<std::byte> place = unit.place(readout, with, mfp.size());
         std::copy(mfp.begin(), mfp.begin() + static_cast<std::ptrdiff_t>(place.size()), place.begin());
@@ -132,7 +132,7 @@ struct Rig {
     bool come(std::uint16_t readout, std::uint64_t mep, std::uint16_t slot = 0) {
         return come(readout, header(readout, mep, slot), mfp_of(readout, mep));
     }
-    /// MEPs that were handed on, and what they lack.
+    /// MEPs that were handed on, and the sources that they lack.
     std::map<std::uint64_t, std::uint32_t> built() {
         work();
         std::map<std::uint64_t, std::uint32_t> missing_of;
@@ -197,7 +197,7 @@ TEST(BuilderUnit, ASinkWithoutRoomIsAskedAgain) {
     EXPECT_EQ(rig[meps_complete], 2U);
 }
 
-/// It tells nobody that it has room again, or is done with a slot: a builder that sleeps would not notice.
+/// The sink does not report that it has room again, or is done with a slot: a builder that sleeps would not notice.
 TEST(BuilderUnit, ASinkIsLookedAtAsLongAsItHasSomethingOrWillNotTakeIt) {
     Rig rig;
     const auto is_due_soon = [&] { return rig.unit.next_due_ns() <= rig.clock.monotonic_ns() + usual_wait_ns; };
@@ -407,7 +407,7 @@ TEST(BuilderUnit, AUnitIsMissingInPacketsBeforeItsFirst) {
     EXPECT_EQ(rig.built(), (Built{{5, 1}, {6, 0}}));
 }
 
-/// It comes again, and is faster than the manager's word of it.
+/// A node comes again, and is faster than the manager's word about it.
 TEST(BuilderUnit, WhatAUnitSendsBeforeTheManagersWordIsTaken) {
     Rig rig;
     rig.unit.on_readout(1, false, 0);
@@ -501,7 +501,7 @@ TEST(BuilderUnit, AssignmentsOfOtherUsesAreIgnored) {
     EXPECT_EQ(rig.built(), Built{});
 }
 
-/// Others heard of the assignment, or they would have sent nothing; what does not come has one timeout more.
+/// Other units know of the assignment, or they would have sent nothing; parts that do not come have one timeout more.
 TEST(BuilderUnit, WithoutTheManagerWhatIsBegunIsHandedOn) {
     Rig rig(Protocol::push, true);
     rig.come(0, 5);

@@ -176,7 +176,7 @@ class FakeFabric final : public fabric::Fabric {
         return n_done;
     }
 
-    /// One message of somebody who sent to us.
+    /// One message of a peer that sent to us.
     bool take_one() {
         const auto from = static_cast<Peer>(network_.dice.below(static_cast<std::uint32_t>(states_.size())));
         FakeFabric* sender = network_.fabrics[from];

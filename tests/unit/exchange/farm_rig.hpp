@@ -17,7 +17,7 @@
 
 namespace anello::exchange::test {
 
-/// Keeps what it gets for a while, and looks whether it changes meanwhile.
+/// Keeps each packet for a while, and checks that it does not change meanwhile.
 class KeepingSink final : public MepSink {
   public:
     struct Kept {
@@ -160,10 +160,10 @@ class FarmRig {
         lives[node] = false;
         members[node].fabric->kill();
     }
-    /// Its process does nothing any more, and its connections stay.
+    /// The node's process stops working, and its connections stay.
     void stall(Peer node) { lives[node] = false; }
     void go_on(Peer node) { lives[node] = true; }
-    /// A new process in the place of one that was killed; the control plane tells the others where it is.
+    /// A new process in the place of one that was killed; the control plane gives its address to the others.
     void restart(Peer node) {
         graveyard.push_back(std::move(members[node]));
         make(node);
@@ -193,7 +193,7 @@ class FarmRig {
     }
     /// The whole machine stands still: all processes at once, and nobody's clock.
     void stand_still(Nanoseconds pause_ns) { clock.advance(pause_ns); }
-    /// After the end, as when threads are joined.
+    /// Settles the accounts after the end, as when threads are joined.
     void settle() {
         for (auto* all : {&members, &graveyard})
             for (Member& member : *all) member.station->settle();
@@ -210,7 +210,7 @@ class FarmRig {
             if (samples[i].block == block && samples[i].name == name) return samples[i].value;
         return 0;
     }
-    /// Over all nodes that live.
+    /// Sum over all nodes that live.
     std::uint64_t sum(const std::string& block, std::initializer_list<const char*> names) const {
         std::uint64_t total = 0;
         for (Peer node = 0; node < members.size(); ++node)

@@ -41,7 +41,7 @@ struct Rig {
     void assign(std::uint64_t mep, std::uint16_t builder = 0, std::uint16_t slot = 0, std::uint32_t use = 1) {
         unit.on_assigned({.mep = mep, .use = use, .slot = slot, .builder = builder});
     }
-    /// Works, and tells what was sent: its MEPs, negative where it says that there is nothing.
+    /// Works, and returns the MEPs that were sent, negative where the unit says that it has none.
     std::vector<int> sends() {
         unit.do_work(now_ns);
         std::vector<int> meps;
@@ -117,7 +117,7 @@ TEST(ReadoutUnit, SendsWhatMeetsItsAssignmentWhicheverComesFirst) {
     rig.expect_balance();
 }
 
-/// Else what is said to that node later would come behind all of it.
+/// Otherwise later messages to that node would come after all of it.
 TEST(ReadoutUnit, HasNoMoreUnderWayToABuilderThanHidesItsAnswers) {
     Rig rig(Protocol::push, 8, 40);
     rig.unit.begin_at(1);
@@ -343,8 +343,8 @@ TEST(ReadoutUnit, WhatNobodyWillAskForIsDroppedWhereverItIs) {
     rig.expect_balance();
 }
 
-/// A builder that cannot reach this unit asks it for nothing, and it does not know for what; one that is only slow will
-/// ask.
+/// A builder that cannot reach this unit asks for nothing, and the unit does not know its MEPs; one that is only slow
+/// will ask.
 TEST(ReadoutUnit, WhatOthersAreFarBeyondIsKeptForWhoeverCanStillAsk) {
     Rig rig(Protocol::pull);
     rig.unit.begin_at(0);
@@ -409,7 +409,7 @@ TEST(ReadoutUnit, InStepItIsNoFurtherAheadOfTheSlowestThanItMay) {
     }
     Nanoseconds now_ns = 1'000'000'000;
     std::vector<std::uint64_t> tokens;
-    /// MEPs of MFPs, and steps of words.
+    /// MEPs of the MFPs that were sent, and steps of the words.
     const auto sends = [&] {
         unit.do_work(now_ns);
         std::vector<std::uint64_t> meps, steps;

@@ -54,7 +54,7 @@ struct Bench {
     std::vector<bool> live = std::vector<bool>(n_nodes, true);
 };
 
-/// From when the message was posted that it acknowledged, not from when the acknowledgement came.
+/// Time counts from the posting of the message that was acknowledged, not from the arrival of the acknowledgement.
 TEST(StandbyWatch, TheManagerAssignsAsLongAsItsStandbyFollows) {
     Bench bench;
     bench.step();
@@ -125,7 +125,7 @@ TEST(StandbyWatch, BothListsThatTheStandbyMayCountByAreAskedOf) {
     EXPECT_FALSE(bench.may_assign());
 }
 
-/// It may have followed the standby before it died.
+/// The node may have followed the standby before it died.
 TEST(StandbyWatch, WhoHasComeAgainSinceTheStandbyHeardOfItDoesNotCount) {
     for (const bool has_standby_heard : {false, true}) {
         Bench bench;

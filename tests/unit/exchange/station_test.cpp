@@ -94,7 +94,7 @@ TEST(Timeout, ASourceThatWasStuckForLongGivesAgain) {
     }
 }
 
-/// The process is there, its connections too, and yet it does nothing.
+/// The process is there, and so are its connections, but it does nothing.
 TEST(Silence, AStalledNodeIsTakenOutWithinThePeerTimeout) {
     FarmRig rig({.n_nodes = 3, .n_meps = 400}, seed);
     rig.step(1500);
@@ -151,7 +151,7 @@ TEST(Failure, ABuilderThatGoesOnTellsWhatBecameOfItsPackets) {
               rig.members[3].sink->n_taken);
 }
 
-/// Each brings what it has begun to its end, and knows what it had from whom.
+/// Each node completes what it has begun, and knows the source of each part.
 TEST(Failure, WithoutTheManagerWhatIsBegunIsBuilt) {
     for (const Protocol protocol : {Protocol::push, Protocol::pull, Protocol::shift})
         for (const bool waits_for_data : {false, true}) {
@@ -181,7 +181,7 @@ TEST(Failure, WithoutTheManagerWhatIsBegunIsBuilt) {
         }
 }
 
-/// Also where its parts were faster than the manager's word, which never comes then.
+/// This holds, too, if its parts were faster than the manager's word, which then never comes.
 TEST(Failure, WithoutTheManagerWhatIsWholeDoesNotWait) {
     for (std::size_t n_steps = 1000; n_steps < 1060; n_steps += 3) {
         FarmRig rig({.roles = {"em", "ru", "bu"}, .n_nodes = 3, .n_meps = 10'000}, seed);
@@ -192,7 +192,7 @@ TEST(Failure, WithoutTheManagerWhatIsWholeDoesNotWait) {
     }
 }
 
-/// Its pause is shorter than the timeout, wherever in its steps it falls, and so is what others hear of it.
+/// A node's pause is shorter than the timeout, at any of its steps, and so is its silence for others.
 TEST(Silence, WhoPausesForLessThanThePeerTimeoutIsNotDead) {
     for (const Peer victim : {Peer{0}, Peer{2}})
         for (int phase = 0; phase < 8; ++phase) {
@@ -310,7 +310,7 @@ void say_of_node_1(Station& station, std::uint32_t sequence, bool live, std::uin
     say(station, 0, {.type = MessageType::farm, .from = 0, .sequence = sequence, .n_entries = 1}, entry);
 }
 
-/// The manager's word of its former life comes after what its new one sent, and is not of that.
+/// The manager's word about a former life comes after messages of the new one, and does not concern these.
 TEST(Rejoin, WhatANodeSentIsNotWrittenOffWithItsFormerLife) {
     FarmRig rig({.roles = {"em", "ru", "bu"}, .n_nodes = 3}, seed);
     Station& station = *rig.members[2].station;
@@ -333,7 +333,7 @@ TEST(Rejoin, WhatANodeSentIsNotWrittenOffWithItsFormerLife) {
     EXPECT_EQ(rig.count(2, "builder", "taken_from_dead_readout"), 5U);
 }
 
-/// All that is said of the former life comes after the connection to the new one, in which nothing is taken down by it.
+/// All messages about the former life come after the connection to the new one, which they do not end.
 TEST(Rejoin, LateNewsOfAFormerLifeLeaveTheNewConnectionAlone) {
     FarmRig rig({.roles = {"em", "ru", "bu"}, .n_nodes = 3}, seed);
     Station& station = *rig.members[2].station;
@@ -379,7 +379,7 @@ TEST(Failure, WhatANodeSendsWhenItIsTakenForDeadIsWrittenOff) {
 }
 
 /// A readout unit and a builder that both still reach the manager: only its packets lack that source. With pull, the
-/// unit learns from what others ask for that some is not wanted.
+/// unit learns from the others' requests that some MFPs are not wanted.
 TEST(Link, ThatIsCutDoesNotHoldUpOtherBuilders) {
     for (const Protocol protocol : {Protocol::push, Protocol::pull, Protocol::shift})
         for (const bool waits_for_data : {false, true}) {
@@ -444,7 +444,7 @@ void expect_readout_to_balance(const FarmRig& rig, Peer node) {
     EXPECT_EQ(rig.count(node, "readout", "mfps_taken"), n_outcomes) << "node " << node;
 }
 
-/// It waits for them, and not for ever.
+/// The node waits for its messages under way, and not for ever.
 TEST(End, WhatATransportNeverReportsIsCountedAsInFlight) {
     FarmRig rig({.roles = {"em", "ru", "bu"}, .n_nodes = 3, .n_meps = 0, .rate_hz = 2000}, seed);
     rig.step(3000);
@@ -465,7 +465,7 @@ TEST(End, WhatATransportNeverReportsIsCountedAsInFlight) {
     expect_readout_to_balance(rig, 1);
 }
 
-/// As when a node is ordered to end at once, or does not end in time: in the midst of everything.
+/// Threads stop in the midst of everything, as in a node that is ordered to end at once, or does not end in time.
 TEST(End, WheneverThreadsStopAllIsAccountedFor) {
     std::uint64_t n_in_flight = 0, n_cut = 0, n_open = 0;
     for (const Protocol protocol : {Protocol::push, Protocol::pull, Protocol::shift})

@@ -75,7 +75,7 @@ RC_GTEST_PROP(StepBarrier, OpensWhenAllHaveFinishedTheStepBeforeAndNotBefore, ()
     }
 }
 
-/// With words about every second step, too, nobody waits for one that does not come.
+/// With words about every second step, too, no unit waits for one that does not come.
 RC_GTEST_PROP(StepBarrier, ComesToItsEnd, ()) {
     const auto n = *rc::gen::inRange<std::size_t>(1, 12);
     Units units(n, 1'000, *rc::gen::inRange<std::uint32_t>(1, 12));
@@ -91,7 +91,7 @@ RC_GTEST_PROP(StepBarrier, ComesToItsEnd, ()) {
     for (const std::uint64_t one : finished) RC_ASSERT(one == end);
 }
 
-/// Whatever comes in whichever order: nobody is let through before all are that far.
+/// In any order of words, no unit is let through before all are that far.
 RC_GTEST_PROP(StepBarrier, IsNeverAheadOfTheSlowest, ()) {
     const auto n = *rc::gen::inRange<std::size_t>(2, 12);
     const auto ahead = *rc::gen::inRange<std::uint32_t>(1, 9);

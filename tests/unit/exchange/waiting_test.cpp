@@ -37,7 +37,7 @@ TEST(Waiting, ForDataWhereAReadoutUnitHasNone) {
     EXPECT_EQ(rig.count(0, "station", "waited_for_data_ns"), waited_ns(rig, 0));
 }
 
-/// A builder that stands still offers nothing: its readout units hold what nobody is to have.
+/// A builder that stands still offers nothing: its readout units hold MFPs that no builder is to have.
 TEST(Waiting, ForACreditWhereTheBuilderStandsStill) {
     FarmRig rig({.roles = {"em+ru", "bu"}, .n_nodes = 2, .n_meps = 0}, seed);
     rig.step(200);

@@ -20,7 +20,7 @@ using conformance::Bytes;
 using conformance::Farm;
 using conformance::pattern;
 
-/// The faults of the farm that is being made, and what all its members did of them.
+/// The faults of the farm that is being made, and those that all its members have done.
 struct Faulty {
     static inline FaultConfig faults;
     static inline std::optional<Transport> transport;  ///< none: within this process
@@ -47,7 +47,7 @@ class FaultyFabricTest : public testing::Test {
     }
     static const FaultCounts& counts() { return *Faulty::counts; }
 
-    /// Numbered messages from 0 to 1; returns the numbers in the order in which they came.
+    /// Sends numbered messages from 0 to 1; returns the numbers in the order of their arrival.
     static std::vector<std::size_t> carry(std::size_t n_messages) {
         Farm<Faulty> farm(2);
         farm.connect_all();

@@ -19,7 +19,7 @@
 #include "core/kernel_handle.hpp"
 #include "fabric/peer_address.hpp"
 
-/// Plain sockets that play a peer, or somebody who is none.
+/// Plain sockets that play a peer, or a stranger.
 namespace anello::fabric::test {
 
 template <typename T>
@@ -40,12 +40,12 @@ inline PeerAddress address_of(const Fabric& fabric, Peer peer, const FabricConfi
     return decode_address(fabric.address(), peer, config);
 }
 
-/// How many this process has open.
+/// Number of descriptors that this process has open.
 inline std::size_t n_descriptors() {
     const std::filesystem::directory_iterator all("/proc/self/fd");
     return static_cast<std::size_t>(std::distance(begin(all), end(all)));
 }
-/// Whether this process may open so many.
+/// Whether this process may open this number of descriptors.
 inline bool may_open(rlim_t n_wanted) {
     rlimit limit{};
     getrlimit(RLIMIT_NOFILE, &limit);

@@ -137,7 +137,7 @@ TEST_F(UcxSockets, WhoSaysTooLittleIsClosedAndPeersAreNot) {
     EXPECT_EQ(farm.count(FabricCounter::peers_down), 0U);
 }
 
-/// Before a socket of our own, in place of UCX, which takes connections and says nothing.
+/// A limiter before a socket of our own, which replaces UCX: it accepts connections and sends nothing.
 class Door : public ::testing::Test {
   protected:
     Door() : port_(listening_.bind_somewhere()) { EXPECT_EQ(listen(listening_.number(), 64), 0); }

@@ -38,7 +38,7 @@ void through_memory(FabricConfig& config) {
     config.ucx_tls = "shm,self";
 }
 
-/// Peer 1 by hand: it speaks UCX, and says of itself what it likes.
+/// Peer 1 by hand: it uses UCX, and may send any description of itself.
 class LyingPeer {
   public:
     explicit LyingPeer(FabricConfig farm) : config_((farm.self = 1, farm)), worker_(config_) {
@@ -157,7 +157,7 @@ TEST(UcxLink, WhatWaitedForItsTurnWhenTheEndCameIsCounted) {
     EXPECT_EQ(farm.count(1, FabricCounter::messages_discarded) + farm.count(0, FabricCounter::messages_failed), 2U);
 }
 
-/// It gave up all that it sent, and its memory is in other use by now; that it is there again comes too late.
+/// The peer gave up all its messages, and its memory has another use by now; its return comes too late.
 TEST(UcxLink, WhoPausedTooLongGivesUpItsPeersBeforeItListens) {
     Farm<Ucx> farm(2);
     farm.connect(0, 1);  // and not to itself
@@ -213,7 +213,7 @@ TEST(UcxLink, ANumberThatNobodyExpectsEndsTheConnection) {
     EXPECT_TRUE(farm.listener(0).messages.empty());
 }
 
-/// The address is looked at when the connection before it has left, and nobody is there to catch what is wrong with it.
+/// The address is read when the connection before it has left, where no caller could catch an error in it.
 TEST(UcxLink, AWayThatLeadsNowhereIsAPeerThatIsDown) {
     Farm<Ucx> farm(2, through_memory), elsewhere(2);
     farm.connect_all();

@@ -91,7 +91,7 @@ class Side final : public Listener {
         fabric->connect(other, std::span(theirs).first(static_cast<std::size_t>(n_bytes)));
         return until([&] { return up; });
     }
-    /// Fills all that may be on its way.
+    /// Sends until as many messages are under way as are allowed.
     std::uint64_t send_all(Peer to, std::span<const std::byte> payload) {
         std::uint64_t n_sent = 0;
         const std::byte header = payload[0];
@@ -110,7 +110,7 @@ class Side final : public Listener {
 
 constexpr const char* role_variable = "ANELLO_UCX_PROCESSES_TEST";
 
-/// This program once more, with a role: a fork alone would inherit what UCX has of this process.
+/// Starts this program once more, with a role: a fork alone would inherit UCX's state of this process.
 class Process {
   public:
     Process(const std::string& role, const std::string& tls, std::size_t n_bytes) {
@@ -148,8 +148,9 @@ class Process {
         waitpid(pid_, nullptr, 0);
         pid_ = -1;
     }
-    /// At any instant over TCP. Over memory the process kills itself between two calls of UCX: one killed while it
-    /// writes into our queue blocks it for ever (docs/reference/fabric.md), and no later process would connect.
+    /// Over TCP it is killed at any instant. Over memory the process kills itself between two calls of UCX: one killed
+    /// while it writes into our queue blocks it for ever (docs/reference/fabric.md), and no later process would
+    /// connect.
     void stop_sender(const std::string& tls) {
         if (tls == "tcp") return stop(SIGKILL);
         EXPECT_EQ(::send(channel_, "x", 1, MSG_NOSIGNAL), 1);
@@ -163,7 +164,7 @@ class Process {
     int channel_ = -1;
 };
 
-/// UCX_TLS, and how large messages are: sent at once, or fetched.
+/// UCX_TLS, and the size of messages, which are sent at once or fetched.
 class UcxProcesses : public testing::TestWithParam<std::tuple<std::string, std::size_t>> {};
 
 const std::string& tls() {

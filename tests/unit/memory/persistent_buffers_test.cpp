@@ -46,7 +46,7 @@ TEST(PersistentBuffers, PinnedMemoryOrAReasonWhyNot) {
     buffers.bytes(1)[4095] = std::byte{1};
 }
 
-/// None but on a device: who asked for it could not use another.
+/// There is no such memory without a device, and a caller that asked for it could not use another.
 TEST(PersistentBuffers, MemoryOfADeviceOrAnErrorWithTheReason) {
     EXPECT_THROW(parse_kind("device", "receive.memory"), ConfigError) << "what receives here writes itself";
     const BuffersConfig config{.n_buffers = 2, .buffer_bytes = 4096, .kind = Kind::device};

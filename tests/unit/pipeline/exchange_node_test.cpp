@@ -160,7 +160,7 @@ TEST(ExchangeNode, AnAbortedNodeIsMissedAndTheOthersGoOn) {
                                                                value_of(first, "manager", "meps_lost_with_builder"));
 }
 
-/// Many times, as it takes part of the node's thread and part of the one that aborts it.
+/// Tries many times, as the node's thread and the one that aborts it may meet at any point.
 TEST(ExchangeNode, AnAbortedNodeNeverAsksForTheEndOfTheRun) {
     const auto config = [](exchange::Node node) {
         ExchangeNodeConfig made = node_config(node, 2, 76);
@@ -186,7 +186,7 @@ TEST(ExchangeNode, AnAbortedNodeNeverAsksForTheEndOfTheRun) {
     first.stop();
 }
 
-/// Over UCX, whose description walks the links.
+/// Runs over UCX, whose description walks the links.
 TEST(ExchangeNode, StatesAreAskedForWhileLinksComeAndGo) {
     const auto config = [](exchange::Node node) {
         ExchangeNodeConfig made = node_config(node, 2, 75);

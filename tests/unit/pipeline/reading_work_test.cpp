@@ -8,7 +8,7 @@
 namespace anello::pipeline {
 namespace {
 
-/// Streams of which all was read, or not.
+/// Streams whose data were all read, or not.
 class Streams final : public receive::Backend {
   public:
     explicit Streams(std::vector<bool> are_read) : are_read_(std::move(are_read)) {}

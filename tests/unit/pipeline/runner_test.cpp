@@ -274,7 +274,7 @@ TEST(Runner, LanesWorkSideBySideAndWakeTheirOwn) {
     EXPECT_EQ((std::set{threads[0].load(), threads[1].load(), threads[2].load()}).size(), n_lanes);
 }
 
-/// Nothing waits between two stages of a thread, and the first takes in more when all of it is through.
+/// No item waits between two stages of a thread; the first stage takes more when all items have passed.
 TEST(Runner, AThreadCarriesOnWhatItTookInBeforeItTakesInMore) {
     std::vector<std::string> log;
     int n_in = 0, n_made = 0, n_out = 0;
@@ -318,7 +318,7 @@ TEST(Runner, AStageThatTakesInByItselfLeavesTheFirstItsTurn) {
     runner.stop();
 }
 
-/// A generator, for one: nobody gives it anything, it knows itself when it is its turn.
+/// A generator is an example: it gets no input, and decides itself when it works.
 TEST(Runner, AFirstStageThatKnowsWhenItHasWorkSleepsUntilThen) {
     std::atomic<int> n_asked{0}, n_steps{0};
     Runner runner;
@@ -354,7 +354,7 @@ TEST(Runner, AThreadMaySpinByItself) {
     EXPECT_LT(n_asked[1], n_asked[0] / 1000);
 }
 
-/// One lane gives to many: all of them are woken.
+/// One lane gives to many stages: all of them are woken.
 TEST(Runner, AStageWakesAllLanesOfTheNextWhereTheyAreMore) {
     constexpr std::uint32_t n_lanes = 3;
     std::atomic<int> n_given{0};
@@ -490,7 +490,7 @@ TEST(Runner, LeavesNoThreadWhereOneCannotStart) {
     EXPECT_TRUE(chain.log.empty());
 }
 
-/// How long a thread took for so many steps that do little, at least; both stages are its own.
+/// Least time that a thread took for a number of short steps; both stages are its own.
 Nanoseconds time_of_small_steps(int n_steps, Nanoseconds rest_of_plan_ns, std::optional<Nanoseconds> rest_of_stage_ns) {
     const Clock& clock = SystemClock::instance();
     std::atomic<int> n_done{0};

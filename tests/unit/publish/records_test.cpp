@@ -33,7 +33,7 @@ TEST(RecordWriter, EachArrayBeginsAtAMultipleOfTheAlignment) {
     }
 }
 
-/// Has room for this many, and counts them.
+/// Has room for this number of records, and counts them.
 struct CountingSink final : exchange::MepSink {
     explicit CountingSink(int& room_left) : room(room_left) {}
     bool try_take(const exchange::MepView&) noexcept override { return room-- > 0; }
@@ -80,7 +80,7 @@ class ZmqPublisher : public testing::Test {};
 using ZmqWays = testing::Types<test::PushWay, test::PubWay>;
 TYPED_TEST_SUITE(ZmqPublisher, ZmqWays);
 
-/// With a subscriber that reads nothing. What is full for a moment may have left when it ends: then once more.
+/// With a subscriber that reads nothing. A full queue may have room again when it ends: then the test tries once more.
 TYPED_TEST(ZmqPublisher, WhatLibzmqStillHasAtTheEndIsCounted) {
     PublishConfig config = TypeParam::config(WhenFull::wait);
     config.end_timeout_ns = 1'000'000;

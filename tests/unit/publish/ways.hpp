@@ -58,7 +58,7 @@ struct StreamWay {
             config.connect_ns = patience_ns;
             stream_ = stream::connect(address, config, page_.add_block<stream::StreamCounter>("stream"));
         }
-        /// None: nothing is there now, or never again.
+        /// Returns none if no record is there now, or ever will be.
         std::optional<Received> next() {
             stream::ConstBytes message;
             const stream::StreamStatus status = stream_->peek_message(message, 0);
@@ -130,7 +130,7 @@ class Publishing {
     explicit Publishing(const PublishConfig& config, const Clock& clock = SystemClock::instance())
         : publisher_(make_publisher(config, largest_bytes, clock, page_)) {}
 
-    /// One try with the next record of so many values.
+    /// Tries once to publish the next record, of this number of values.
     bool try_next(std::size_t n_values = 100) {
         writer_.begin(7);
         writer_.add_value("number", n_taken_);
@@ -185,7 +185,7 @@ class Publishing {
     std::uint64_t n_taken_ = 0;
 };
 
-/// Adds to the expectations of its caller: a record is what Publishing made.
+/// Checks, for the calling test, that a record is what Publishing made.
 inline std::uint64_t checked_number(const Received& received) {
     const RecordView view = view_of(received);
     const auto number = view.value<std::uint64_t>("number", ~std::uint64_t{0});

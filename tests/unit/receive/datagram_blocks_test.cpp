@@ -17,7 +17,7 @@ class BlocksRig {
   public:
     explicit BlocksRig(const DatagramBlocksConfig& config) : blocks(config) {}
 
-    /// Filled with a number of its own; the memory it came in is used again for the next.
+    /// A datagram filled with a number of its own; the memory that it came in is used again for the next.
     bool add(std::size_t n_bytes) {
         received_.assign(n_bytes, static_cast<std::byte>(n_added_));
         const bool was_taken = blocks.try_add({.bytes = received_, .stream = n_added_});

@@ -49,7 +49,7 @@ TEST(MakeBackend, EveryWayIsProbedAndSaysWhyNot) {
 #endif
 }
 
-/// Not even the first, which only root may take.
+/// Even the first port is refused, which only root may take.
 TEST(MakeBackend, ProbingTakesAnyPortThatIsFree) {
     std::unique_ptr<UdpSocket> first;
     try {

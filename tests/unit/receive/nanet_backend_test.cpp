@@ -27,7 +27,7 @@ Bytes frame_to(std::uint16_t port, std::size_t n_payload, int content = 1) {
     return frame;
 }
 
-/// Ports 6000 and 6001 of a capture as fast as it goes.
+/// Reads ports 6000 and 6001 of a capture as fast as possible.
 BackendConfig of_capture(test::CaptureWriter& capture) {
     BackendConfig config;
     config.kind = BackendKind::nanet;
@@ -80,7 +80,7 @@ TEST(NanetLibrary, AFileThatIsNoneIsRefused) {
     std::filesystem::remove(path);
 }
 
-/// Loads the same library as the backend, to tell it how often it answers.
+/// Loads the same library as the backend, to set how often it answers.
 class SilentCard : public testing::Test {
   protected:
     SilentCard() : library_(dlopen(ANELLO_SILENT_CARD, RTLD_NOW | RTLD_LOCAL)) {}
@@ -153,7 +153,7 @@ TEST_F(NanetBackendTest, SixteenStreamsHaveRoomForTheLongestFrames) {
     EXPECT_EQ(take_all(*make_backend(config, SystemClock::instance())), 96U);
 }
 
-/// Whatever a frame was, it is in one counter, and what was for us and did not come is lost.
+/// Each frame is in one counter, and a frame for us that did not come is lost.
 TEST_F(NanetBackendTest, EveryFrameIsAccountedFor) {
     test::CaptureWriter capture;
     for (int i = 0; i < 50; ++i) capture.add(frame_to(i % 3 == 0 ? 6000 : 6001, 100));
@@ -190,7 +190,7 @@ TEST_F(NanetBackendTest, EveryFrameIsAccountedFor) {
     EXPECT_EQ(backend->refused(1), 1U);
 }
 
-/// Cycles are those of the card: for the same frames always the same.
+/// Cycles are the card's: the same frames always take the same number.
 TEST_F(NanetBackendTest, GatheringPutsRecordsTogether) {
     test::CaptureWriter capture;
     for (int i = 0; i < 20; ++i) capture.add(frame_to(6000, 100));
@@ -222,7 +222,7 @@ TEST_F(NanetBackendTest, CompletionsAreReadRoundByRoundOfTheirRing) {
     EXPECT_EQ(counted(page)["buffers"], 1200U);
 }
 
-/// Also what the card has written already.
+/// This includes records that the card has written already.
 TEST_F(NanetBackendTest, WhatIsNotWantedAnyMoreStaysInTheCardsBuffers) {
     test::CaptureWriter capture;
     for (int i = 0; i < 10; ++i) capture.add(frame_to(6000, 100, i));

@@ -123,7 +123,7 @@ TEST_F(NanetInterfaceTest, NothingIsTakenWhileAStreamIsNotWanted) {
     EXPECT_EQ(take(*here, 0).size(), 0U);
 }
 
-/// Whatever comes is in one of the card's counters.
+/// Each frame that comes is in one of the card's counters.
 TEST_F(NanetInterfaceTest, TheCardTakesThemAndHasAVerdictOnEach) {
     if (const std::string reason = test::reason_without_nanet(); !reason.empty()) GTEST_SKIP() << reason;
     CounterPage page;

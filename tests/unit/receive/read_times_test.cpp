@@ -25,13 +25,13 @@ class SaidBackend final : public Backend {
 };
 
 struct Rig {
-    /// One read, that brings these.
+    /// One read that brings these datagrams.
     void read(std::vector<Datagram> datagrams = {}) {
         times.begin(clock.monotonic_ns());
         times.see(datagrams);
         times.end();
     }
-    /// Reads each millisecond, that bring nothing.
+    /// Reads each millisecond without any datagram.
     void pass(Nanoseconds time_ns) {
         for (; time_ns > 0; time_ns -= ms) {
             clock.advance(ms);
@@ -85,7 +85,7 @@ TEST(ReadTimes, WithoutStampsALongestBacklogIsAssumed) {
     EXPECT_EQ(rig.ago(0), ReadTimes::longest_backlog_ns);
 }
 
-/// The whole machine may have stood still, and what is sent at once afterwards takes its time.
+/// The whole machine may have stood still, and datagrams that are sent at once afterwards take their time.
 TEST(ReadTimes, AfterAGapAnEmptyStreamSaysNothingForAWhile) {
     Rig rig;
     rig.clock.advance(ReadTimes::longest_gap_ns);

@@ -35,7 +35,7 @@ SocketBackendConfig on_loopback(std::size_t n_ports) {
             .receive_buffer_bytes = 4 << 20};
 }
 
-/// A loopback delivers within the sender's call as a rule, but nobody promises it.
+/// A loopback delivers within the sender's call as a rule, but this is not promised.
 void wait_for(const SocketBackend& backend, std::uint16_t stream) {
     pollfd interest{backend.socket(stream).descriptor(), POLLIN, 0};
     EXPECT_EQ(poll(&interest, 1, anello::test::patience_ms), 1);
@@ -131,7 +131,7 @@ SocketBackendConfig polling(std::size_t n_ports) {
     return config;
 }
 
-/// In a thread that has given up CAP_NET_ADMIN.
+/// Runs in a thread that has given up CAP_NET_ADMIN.
 std::string words_without_privilege() {
     std::string words;
     std::thread([&] {

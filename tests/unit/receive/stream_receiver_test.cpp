@@ -63,7 +63,7 @@ TEST(StreamReceiver, TellsWhenItsBurstBegan) {
     EXPECT_THAT(origins, testing::ElementsAre(0, 1002, 0));
 }
 
-/// A board's clock may be wrong, and its packets may lie.
+/// A board's clock may be wrong, and its packets may hold wrong times.
 TEST(StreamReceiver, BelievesNoBurstThatBeganOnAnotherDay) {
     for (const auto [now_ns, is_believed] : {std::pair{Nanoseconds{5000}, true},
                                              {Nanoseconds{86'400'000'000'000}, true},

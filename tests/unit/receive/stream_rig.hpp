@@ -38,7 +38,7 @@ struct StreamRig {
         receiver->on_datagram(
             {.bytes = datagram, .stream = 3, .cut = false, .kernel_ns = clock.wall_ns(), .source = source});
     }
-    /// Datagrams of random length and bytes, and the end.
+    /// Receives datagrams of random length and bytes, and the end.
     void send_random(std::uint32_t seed, int n_datagrams) {
         std::mt19937 random(seed);
         for (int i = 0; i < n_datagrams; ++i) {
@@ -49,7 +49,7 @@ struct StreamRig {
         receiver->finish();
         take_all();
     }
-    /// Time in which the stream is read and nothing comes.
+    /// Lets time pass in which the stream is read and no datagram comes.
     void pass_ms(int ms) {
         for (int i = 0; i < ms; ++i) {
             clock.advance(1'000'000);
@@ -99,7 +99,7 @@ struct StreamRig {
             n += counters.verdicts[static_cast<wire::Verdict>(i)];
         return n;
     }
-    /// The balance of receive_counters.hpp, against what the builder really took.
+    /// The balance of receive_counters.hpp, against the blocks that the builder really took.
     void expect_balance() const {
         using enum ReceiveCounter;
         EXPECT_EQ((*this)[datagrams], (*this)[packets] + (*this)[markers] + (*this)[duplicate_packets] +

@@ -98,7 +98,7 @@ TEST(SimulatedFarm, AFaultOfAStepHappensInThatStep) {
     EXPECT_TRUE(farm.is_over());
 }
 
-/// Packets that a step sends before and after its process dies: with each one more, another run.
+/// A step sends packets before and after its process dies: each further packet is another run.
 TEST(SimulatedFarm, AProcessMayDieWithinAStep) {
     FarmScenario scenario = small_farm();
     std::size_t n_most = 0;
@@ -117,7 +117,7 @@ TEST(SimulatedFarm, AProcessMayDieWithinAStep) {
     EXPECT_GE(n_most, 4U);
 }
 
-/// Also in the one in which it comes to its end: a loss that was to be counted then is nobody's.
+/// A process dies in its last step, too: a loss that it would have counted then is counted by none.
 TEST(SimulatedFarm, AProcessMayDieWithinItsLastStep) {
     FarmScenario scenario = small_farm(2);
     scenario.network.loss = 0.1;
@@ -132,7 +132,7 @@ TEST(SimulatedFarm, AProcessMayDieWithinItsLastStep) {
     }
 }
 
-/// Each kind is there and does something: without it the same farm goes another way.
+/// Each kind of fault has an effect: without it the same farm runs differently.
 TEST(SimulatedFarm, EveryFaultMakesADifference) {
     FarmScenario scenario = small_farm();
     scenario.rate_hz = 1'000;
@@ -153,8 +153,8 @@ TEST(SimulatedFarm, EveryFaultMakesADifference) {
     }
 }
 
-/// After its hello, before the manager has said who is live. It tried nobody anew whom it had given up itself, which it
-/// does before its transport does when it has just stood still.
+/// After its hello, before the manager's list of live nodes. It did not connect again to peers that it gave up, which
+/// it does before its transport does when it has just stood still.
 TEST(Found, ANodeWhoseManagerFallsSilentEarlyEnds) {
     FarmScenario scenario = small_farm();
     scenario.network.latency_ns = 25'000;
@@ -164,7 +164,7 @@ TEST(Found, ANodeWhoseManagerFallsSilentEarlyEnds) {
     EXPECT_EQ(all_of(run(scenario).findings), "");
 }
 
-/// Just before the time to come is over: it waited for a time to connect anew that had passed.
+/// The manager dies just before the time for the start is over: a node waited for a time to connect that had passed.
 TEST(Found, ANodeWhoseManagerDiesAtTheEndOfTheStartEnds) {
     for (Nanoseconds at_ns = 9'800 * ms; at_ns < 10'010 * ms; at_ns += 3 * ms) {
         FarmScenario scenario = small_farm();
@@ -187,7 +187,7 @@ TEST(Found, WithPullABuilderThatWasHeldUpGetsAll) {
     }
 }
 
-/// A transport that has room for one message, and takes half a millisecond for it: control messages left none for MFPs.
+/// A transport has room for one message, and takes half a millisecond for it: control messages left none for MFPs.
 TEST(Found, ControlMessagesLeaveRoomForParts) {
     FarmScenario scenario = small_farm(4);
     scenario.n_meps = 178;
@@ -214,7 +214,7 @@ TEST(Found, ControlMessagesLeaveRoomForParts) {
     EXPECT_EQ(farm.n_incomplete, 0U);
 }
 
-/// Parts that were there waited for the first of their round, for longer than their packet waits.
+/// Parts waited for the first part of their round, for longer than their packet waits.
 TEST(Found, WithShiftASlowSourceLosesNothing) {
     FarmScenario scenario = small_farm(5);
     scenario.protocol = exchange::Protocol::shift;
@@ -245,7 +245,7 @@ TEST(ScenarioKeys, AreSetByNameAndRefusedByName) {
         EXPECT_THROW(set(scenario, wrong), ConfigError) << wrong;
 }
 
-/// Before anything happens: in virtual time nobody may throw.
+/// Errors are found before the run begins: in virtual time no process may throw.
 TEST(SimulatedFarm, AFarmThatCannotBeIsRefused) {
     const auto refused = [](const std::vector<const char*>& assignments) {
         FarmScenario scenario = small_farm();

@@ -139,7 +139,7 @@ TEST_P(Takeover, TheOneBeforeMayComeAgainAsAnyOther) {
     EXPECT_FALSE(outcome.farm.hosts()[manager]->processes()[1]->sink()->built().empty());
 }
 
-/// Before all had heard that the run has begun, as messages may be lost; and who comes in its place manages nothing.
+/// The manager dies before all nodes know that the run has begun, as messages may be lost; its next life manages none.
 TEST(Found, ANodeThatHadNotBegunFollowsThoughTheManagerIsThereAgain) {
     FarmScenario scenario = farm_with_standby();
     scenario.roles = {"em+ru+bu", "ru+bu", "ru+bu", "sb"};
@@ -188,7 +188,7 @@ TEST(Found, WithAStandbyAndOneCreditNoPacketWaitsForAnAcknowledgement) {
     EXPECT_LT(outcome.longest_gap_ns(), 10 * ms);
 }
 
-/// It slept while the standby took over and died. That one's next process does not know that it had followed: were it
+/// The manager slept while the standby took over and died. The standby's next process does not know of that: were it
 /// counted, the manager would assign again what others have built.
 TEST(Found, AManagerThatSleptDoesNotCountWhoHasComeAgain) {
     FarmScenario scenario = farm_with_standby();
@@ -205,7 +205,7 @@ TEST(Found, AManagerThatSleptDoesNotCountWhoHasComeAgain) {
     EXPECT_THAT(outcome.station(manager).manager()->failure(), testing::HasSubstr("too few nodes"));
 }
 
-/// At each of its steps, the first as well as the last: whatever others have heard of what it did last.
+/// The manager dies at any of its steps, the first as well as the last, whatever others know of its last actions.
 TEST_P(Takeover, MayBeginAtAnyStep) {
     scenario.n_meps = 60;
     scenario.rate_hz = 0;

@@ -115,7 +115,7 @@ SwitchesConfig flat(std::uint16_t n_nodes, double gbps = 100) {
     return {.n_nodes = n_nodes, .nodes_per_leaf = n_nodes, .card_gbps = gbps, .uplink_gbps = gbps};
 }
 
-/// Four leaves, as many spines as a leaf has nodes.
+/// Four leaves, with as many spines as a leaf has nodes.
 SwitchesConfig tree(std::uint16_t n_nodes, double gbps = 100) {
     SwitchesConfig config = flat(n_nodes, gbps);
     config.nodes_per_leaf = config.n_spines = n_nodes / 4;
@@ -182,7 +182,7 @@ PacketPointer packet_of(std::size_t length_bytes, Packet::Kind kind = Packet::Ki
     return packet;
 }
 
-/// Also one without a byte, which is whole before it is sent. Answers and words pass by.
+/// A message without a byte, too, which is whole before it is sent. Answers and words overtake.
 TEST(Switches, MessagesOfAPairKeepTheirOrder) {
     for (const Routing routing : {Routing::destination, Routing::hashed, Routing::spread}) {
         SwitchesConfig config{.n_nodes = 4, .nodes_per_leaf = 1, .n_spines = 3};
@@ -213,7 +213,7 @@ TEST(Switches, WhatHasNotLeftACardThatLosesPowerNeverComes) {
     EXPECT_EQ(order.came, (std::vector<std::size_t>{4'000, 9}));
 }
 
-/// Three send to one at once, which takes in a third of that.
+/// Three hosts send at once to one, which takes in a third of that.
 TEST(Switches, WithoutFlowControlWhatFindsNoRoomIsDropped) {
     struct Fates final : Switches::Exit {
         void on_first_bytes(const PacketPointer& packet) noexcept override { packet->is_begun = true; }

@@ -97,7 +97,7 @@ class ColumnRig : public testing::Test {
         return rows;
     }
 
-    /// Each as it was given.
+    /// Checks that each row is as it was given.
     static std::size_t expect_chunks(hid_t file) {
         const hid_t dataset = H5Dopen2(file, "packed", H5P_DEFAULT);
         const hid_t space = H5Dget_space(dataset);
@@ -122,7 +122,7 @@ class ColumnRig : public testing::Test {
         return sizes[0];
     }
 
-    /// Opened as anybody would: all that was flushed is there, and what there is more is right, too.
+    /// Opens the file as any reader would: all rows that were flushed are there, and any further row is right, too.
     void expect_whole(const std::string& where) {
         SCOPED_TRACE(where);
         H5Eset_auto2(H5E_DEFAULT, nullptr, nullptr);

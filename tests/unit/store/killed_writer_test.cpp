@@ -13,14 +13,14 @@
 
 namespace {
 
-/// In a process of the test: at which of its writes it dies; none for -1.
+/// The write at which a process of the test dies; none for -1.
 std::int64_t n_writes_left = -1;
 constexpr std::size_t page_bytes = 4096;
 
 }  // namespace
 
-/// In place of the C library's. The write at which the process dies is cut at each page that it crosses, as the system
-/// may cut it where a signal kills.
+/// Replaces the C library's function. The write at which the process dies is cut at each page that it crosses, as the
+/// system may cut it where a signal kills.
 extern "C" ssize_t pwrite(int file, const void* from, std::size_t n_bytes, off_t at) {
     const std::size_t to_page = page_bytes - static_cast<std::size_t>(at) % page_bytes;
     for (std::size_t part = std::min(n_bytes, to_page), done = 0; n_writes_left >= 0 && part < n_bytes;) {
@@ -40,14 +40,14 @@ namespace {
 
 class KilledWriterProcesses : public test::ColumnRig {
   protected:
-    /// A process that does this. It must not return to the test.
+    /// Starts a process that does this. It must not return to the test.
     pid_t start(const std::function<void()>& work) {
         const pid_t child = fork();
         if (child != 0) return child;
         work();
         _exit(0);
     }
-    /// Its exit code; -1 where it was killed.
+    /// Exit code of the process; -1 if it was killed.
     static int end_of(pid_t child) {
         int status = 0;
         waitpid(child, &status, 0);
@@ -55,7 +55,7 @@ class KilledWriterProcesses : public test::ColumnRig {
     }
 };
 
-/// Also in the middle of a write that crosses a page; from the creation of the file to its end.
+/// The process dies at each write, also in the middle of one that crosses a page, from the file's creation to its end.
 TEST_F(KilledWriterProcesses, LeavesAFileThatOpensAtWhicheverWriteItDies) {
     int code = -1;
     for (std::int64_t n = 0; code == -1; ++n) {
@@ -78,7 +78,7 @@ TEST_F(KilledWriterProcesses, LeavesAFileThatOpensAtWhicheverWriteItDies) {
     EXPECT_EQ(code, 0);
 }
 
-/// ANELLO_KILLS in the environment: how many times, for who wants to be surer.
+/// ANELLO_KILLS in the environment sets the number of kills.
 TEST_F(KilledWriterProcesses, LeavesAFileThatOpensAtAnyMoment) {
     const char* given = std::getenv("ANELLO_KILLS");
     const int n_kills = given == nullptr ? 20 : std::atoi(given);

@@ -27,7 +27,7 @@ class LiveDriver : public testing::Test {
     const std::filesystem::path directory_;
 };
 
-/// Through all of the driver's calls, and not through another driver that HDF5 might take instead.
+/// Goes through all of the driver's calls, and not through another driver that HDF5 might take instead.
 TEST_F(LiveDriver, WritesAndReads) {
     const std::string path = directory_ / "live.h5";
     const hid_t access = H5Pcreate(H5P_FILE_ACCESS);

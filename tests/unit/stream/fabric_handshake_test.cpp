@@ -71,7 +71,7 @@ TEST_F(FabricHandshakeTest, SaysOnlyAPart) {
     expect_refused(refused_silent, 2);
 }
 
-/// They are not even met, so that nobody waits for them one after the other.
+/// The listener does not even answer them, so that no peer waits for them one after the other.
 TEST_F(FabricHandshakeTest, SilentStrangersKeepNobodyOut) {
     std::vector<Descriptor> silent;
     for (int i = 0; i < 40; ++i) silent.push_back(connect_to(parse_address(listener_.address()), deadline()));
@@ -120,7 +120,7 @@ TEST_F(FabricHandshakeTest, ClaimsARingThatCannotBe) {
     }
 }
 
-/// Comes in as it should, then says what it likes.
+/// A peer that connects as it should, and then sends any bytes.
 struct Liar final : fabric::Listener {
     std::span<std::byte> place(fabric::Peer, std::span<const std::byte>, std::size_t) noexcept override { return {}; }
     void on_message(fabric::Peer, std::span<const std::byte>, std::span<std::byte>) noexcept override {}
@@ -152,7 +152,7 @@ struct Liar final : fabric::Listener {
         EXPECT_EQ(::send(control.number(), words.data(), words.size(), MSG_NOSIGNAL),
                   static_cast<ssize_t>(words.size()));
     }
-    /// Answers the hello, then says `bits` with so many bytes, until the other side breaks off.
+    /// Answers the hello, then sends `bits` with this number of bytes, until the other side breaks off.
     void lie(std::uint64_t bits, std::size_t n_bytes) {
         FabricHello hello;
         EXPECT_EQ(recv(control.number(), &hello, sizeof hello, MSG_WAITALL), static_cast<ssize_t>(sizeof hello));

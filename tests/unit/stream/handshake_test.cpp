@@ -17,7 +17,7 @@
 #include "stream/ring/ring_memory.hpp"
 #include "unit/stream/shared_pair.hpp"
 
-/// Strangers who say anything but what docs/reference/stream-layout.md asks for.
+/// Strangers that send anything but what docs/reference/stream-layout.md requires.
 namespace anello::stream::handshake_test {
 namespace {
 

@@ -30,7 +30,7 @@ Nanoseconds deadline() {
     return SystemClock::instance().monotonic_ns() + patience_ns;
 }
 
-/// Both know each other.
+/// Both sides have each other's key.
 std::pair<StreamKeys, StreamKeys> two_friends() {
     StreamKeys one = make_keys(), other = make_keys();
     one.allowed = {other.own_public};
@@ -43,7 +43,7 @@ StreamConfig with(const StreamKeys& keys) {
     return config;
 }
 
-/// Accepts until somebody is refused: why; or taken.
+/// Accepts until a peer is refused or taken; returns the reason of a refusal.
 std::future<ListenerCounter> first_outcome(Listener& listener, CounterPage& page, Counters<ListenerCounter> counters) {
     return std::async(std::launch::async, [&listener, counters, stream = page.add_block<StreamCounter>("far")] {
         while (listener.accept(stream, 1'000'000) == nullptr) {
@@ -125,7 +125,7 @@ TEST(Keys, ATagIsOfItsWordsItsSideAndItsConnection) {
     EXPECT_FALSE(first.listener.is_genuine(Tag{}, words));
 }
 
-/// Knows the public keys, speaks first as it should, then cannot make the tag of its hello.
+/// A peer that knows the public keys and begins as it should, but cannot make the tag of its hello.
 TEST(Keys, AConnectorWithoutTheSecretKeyIsRefusedBeforeAnythingIsMadeForIt) {
     const auto [one, other] = two_friends();
     CounterPage page;

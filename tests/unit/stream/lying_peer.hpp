@@ -23,9 +23,9 @@ struct PlainHello {
     std::array<std::uint64_t, 5> reserved{};
 };
 
-/// A peer by hand, which connects as it should and then does what it likes with all that it can reach.
+/// A peer by hand, which connects as it should and then may change all memory that it can reach.
 struct LyingPeer {
-    /// flags: 2 as a subscriber, which only receives.
+    /// flags: 2 for a subscriber, which only receives.
     LyingPeer(const std::string& address, std::uint32_t flags) {
         const Nanoseconds deadline_ns = SystemClock::instance().monotonic_ns() + patience_ns;
         socket = connect_to(address, deadline_ns);

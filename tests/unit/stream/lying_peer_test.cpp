@@ -10,7 +10,7 @@
 #include <string>
 #include <thread>
 
-/// A peer that came in as it should. Whatever it does with what it can reach, nothing here waits longer than it said.
+/// A peer that came in as it should. Whatever it does with the memory in its reach, no call waits past its time-out.
 namespace anello::stream::lying_peer_test {
 namespace {
 

@@ -74,7 +74,7 @@ TEST(RingProcesses, MemoryAndDescriptorsThatRunOutAreErrorsWithARemedy) {
 #endif
 }
 
-/// A process that does this as another user.
+/// Starts a process that does this as another user.
 template <typename Step>
 pid_t as_user(uid_t user, Step step) {
     const pid_t child = fork();
@@ -98,7 +98,7 @@ struct OtherUserProcesses : testing::Test {
     void SetUp() override {
         if (geteuid() != 0) GTEST_SKIP() << "only root can become another user";
     }
-    /// A listener of nobody's, with an abstract name.
+    /// A listener of the user nobody, with an abstract name.
     pid_t nobody_listens(const std::string& address) {
         return as_user(nobody, [&] {
             CounterPage own;
@@ -155,7 +155,7 @@ TEST_F(OtherUserProcesses, AStrangerIsRefusedAndAnAllowedOneIsTaken) {
     }
 }
 
-/// Root opened the socket, then became somebody else before it spoke.
+/// Root opened the socket, then became another user before it sent anything.
 TEST_F(OtherUserProcesses, WhoSpeaksIsAskedNotOnlyWhoConnected) {
     Listening listening(small_config());
     const Descriptor ours =

@@ -15,7 +15,7 @@ namespace {
 
 using enum StreamStatus;
 
-/// One side that waits for one thing, and its peer, who acts between two of its calls.
+/// One side that waits for data, and its peer, which acts between two of its calls.
 struct WatchedWait final : RingEnd {
     explicit WatchedWait(std::function<void(WatchedWait&)> peer) : act(std::move(peer)) {
         signal_event(always_readable);

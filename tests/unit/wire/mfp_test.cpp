@@ -30,7 +30,7 @@ Verdict verdict_of(const Bytes& packet) {
     return parse(packet, view);
 }
 
-/// The header's checksum set right again after a change of header or tables.
+/// Corrects the header's checksum after a change of header or tables.
 Bytes sealed(Bytes packet) {
     store_le(packet.data() + 20, std::uint32_t{0});
     const std::size_t n = load_le<std::uint16_t>(packet.data() + 10);

@@ -12,7 +12,7 @@
 namespace anello::zeromq {
 namespace {
 
-/// A frame as rfc.zeromq.org/spec/23 has it.
+/// A frame by rfc.zeromq.org/spec/23.
 void append_frame(std::vector<unsigned char>& bytes, std::size_t body_bytes, bool long_length) {
     bytes.push_back(long_length ? 0x06 : 0x04);
     for (int shift = long_length ? 56 : 0; shift >= 0; shift -= 8)

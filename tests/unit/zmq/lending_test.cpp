@@ -60,7 +60,7 @@ TEST(CellMap, RunsNeverOverlapAndAllCellsComeBack) {
     EXPECT_EQ(cells.try_take(n_cells + 1), CellMap::none);
 }
 
-/// A lender, and what the receiver sees and does.
+/// A lender, and the receiver's side of the memory.
 class Lending : public testing::Test {
   protected:
     void SetUp() override {

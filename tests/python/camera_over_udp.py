@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A camera's node that gets given events over UDP, and whether what it wrote is what was sent."""
+"""A camera's node that gets given events over UDP, and a check that it wrote the events that were sent."""
 
 import socket
 import time

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A run of a small camera that never was: counters that balance, latencies, events. No engine is needed."""
+"""A made-up run of a small camera: counters that balance, latencies, events. No engine is needed."""
 
 from collections.abc import Sequence
 from typing import Any

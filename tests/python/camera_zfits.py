@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What files of the observatory's data models must hold, as protozfits reads them."""
+"""Required content of files of the observatory's data models, as protozfits reads them."""
 
 from pathlib import Path
 from typing import Any
@@ -11,7 +11,7 @@ from anello.camera.event import CameraEvent
 
 
 def check_dl0(protozfits: Any, path: Path, name: str, sent: dict[int, CameraEvent], run: int) -> list[int]:
-    """Everything that a file says of its run and its events; their numbers."""
+    """Checks all that a file says about its run and its events; returns the event numbers."""
     camera, numbers = cameras.camera(name), []
     with protozfits.File(str(path)) as file:
         (stream,), (configuration,) = list(file.DataStream), list(file.CameraConfiguration)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Runs that never were, for the catalogue."""
+"""Made-up runs for the catalogue."""
 
 import subprocess
 import sys
@@ -32,6 +32,6 @@ def origin(**other: Any) -> Origin:
 
 
 def ended_process() -> Process:
-    """One that has been, on this machine."""
+    """A process of this machine that has ended."""
     with subprocess.Popen([sys.executable, "-c", "input()"], stdin=subprocess.PIPE) as child:
         return Process.of(child.pid)

@@ -17,6 +17,6 @@ def clock() -> Clock:
 
 @pytest.fixture
 def catalogue(tmp_path: Path, clock: Clock) -> Iterator[Catalogue]:
-    """An empty one, of the runs in tmp_path."""
+    """An empty catalogue for the runs in tmp_path."""
     with Catalogue(of_runs_in(tmp_path), clock=clock) as opened:
         yield opened

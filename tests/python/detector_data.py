@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Real data of detectors, where they lie, and what looks alike (tests/lookalikes); and what each file holds."""
+"""Real data of detectors, if present, and look-alikes (tests/lookalikes); and the content of each file."""
 
 import json
 import os
@@ -21,7 +21,7 @@ DIGICAM = "example_10evts.fits.fz"
 
 @dataclass(frozen=True)
 class DetectorData:
-    """Files of one folder, and by their names what they hold."""
+    """Files of one folder, and their contents by name."""
 
     folder: Path
     truth: dict[str, dict[str, Any]] = field(repr=False)
@@ -39,7 +39,7 @@ def real() -> DetectorData:
 
 
 def lookalike(folder: Path) -> DetectorData:
-    """Made in this folder; without what is installed, so by code that shares nothing with ours."""
+    """Makes the look-alikes in this folder without installed packages, by code that shares nothing with ours."""
     subprocess.run([sys.executable, "-I", "-S", ROOT / "tests/lookalikes/make.py", folder], check=True)
     return DetectorData(folder, json.loads((folder / "truth.json").read_text()))
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Nodes of an exchange that never were: their greetings, and a rendezvous that hears them at made-up times."""
+"""Made-up nodes of an exchange: their greetings, and a rendezvous that gets them at made-up times."""
 
 import threading
 from collections.abc import Callable, Iterator
@@ -60,7 +60,7 @@ class Meeting:
             self._deliver(self.rendezvous.on_time(self.now_s))
 
     def stand_still(self, seconds: float) -> None:
-        """The machine of the rendezvous does nothing at all."""
+        """Lets the machine of the rendezvous stand still."""
         self.now_s += seconds
         self._deliver(self.rendezvous.on_time(self.now_s))
 
@@ -74,7 +74,7 @@ class Meeting:
         self._deliver(self.rendezvous.cancel(why))
 
     def mail(self, who: bytes, *but: str) -> list[Message]:
-        """Without signs of life."""
+        """Messages that a connection was sent, without signs of life."""
         return [message for message in self._mail.pop(who, []) if message.kind not in ("alive", *but)]
 
     def _deliver(self, outgoing: list[tuple[bytes, Message]]) -> None:
@@ -102,7 +102,7 @@ def begun(n_nodes: int, *settings: str) -> Meeting:
 
 
 def eventually(look: Callable[[], object], limit_s: float = LIMIT_S) -> object:
-    """The first result that is something. limit_s: of this process; when it is kept from running, time stands still."""
+    """The first result that is true. limit_s: in this process's time, which stops while it is not running."""
     found: list[object] = []
     tick = threading.Event()
     for _ in range(int(limit_s / 0.01)):

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A farm without processes: an operator that leads three nodes, and their pages, which count on with their clock."""
+"""A farm without processes: an operator that leads three nodes, and their pages, which count with their clock."""
 
 from dataclasses import replace
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""One test for many small cases of the same table, of which each would otherwise cost more in pytest than in itself."""
+"""One test for many small cases of one table, as pytest would spend more time on each case than the case itself."""
 
 from collections.abc import Callable, Sequence
 from itertools import groupby

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Packages and programs of others that only `./dev test --all` installs. What needs one is marked `long`."""
+"""Packages and programs of others that only `./dev test --all` installs. A test that needs one is marked `long`."""
 
 import shutil
 from typing import Any

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Machines whose cores others take: how long a program may stand still, and what to do when it stood still for longer.
+"""Busy machines: how long a program may stand still, and what a test does when it stood still for longer.
 
 Simulated front ends that stood still were silent, and their later fragments were late, for which no node is to blame.
 """
@@ -17,13 +17,13 @@ LONG_NS = 100_000_000  # well below each test's time-outs
 
 
 def front_ends_stood_still(summary: Mapping[str, Any]) -> bool:
-    """summary: of the run."""
+    """True if the front ends fell behind by more than LONG_NS. summary: the run's."""
     source = summary["counters"]["source"]["source"]
     return bool(source["behind_ns_max"] > LONG_NS)
 
 
 def only_late(summary: Mapping[str, Any]) -> bool:
-    """True if all that was lost by no order came after the test's deadline, and events lack it."""
+    """True if all losses without an order came after the test's deadline, and events lack them."""
     flaws = [flaw for flaw in summary["verdict"]["flaws"] if flaw["word"] != Word.GOOD and not flaw["ordered"]]
     late = [flaw for flaw in flaws if "late" in flaw["words"] or "whose end never came" in flaw["words"]]
     lacking = [flaw for flaw in flaws if flaw["word"] == Word.INCOMPLETE]
@@ -31,6 +31,6 @@ def only_late(summary: Mapping[str, Any]) -> bool:
 
 
 def machine_stood_still(what: str) -> NoReturn:
-    """Leaves the test without a verdict. By the first word tests/second_try.py knows that it is to be tried again,
+    """Leaves the test without a verdict. The first word tells tests/second_try.py to try it again,
     alone; without a verdict then, too, it fails."""
     pytest.skip(f"machine: {what}")

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A run that never was: counters that balance, latencies, events with true and found rings. No engine is needed."""
+"""A made-up run: counters that balance, latencies, events with true and found rings. No engine is needed."""
 
 from pathlib import Path
 from typing import Any
@@ -180,7 +180,7 @@ def write(directory: Path) -> Path:
 
 
 def sequences(n_events: int = 1000, lost: range = range(0), withheld: dict[int, range] | None = None) -> Any:
-    """Both sides' numbers of board 1: packets; those lost, or withheld (cause -> packets), did not come."""
+    """Numbers of board 1 on both sides: all packets; those lost, or withheld (cause -> packets), did not come."""
     from anello.rich.account.board_ledger import Sequences
 
     causes = withheld or {}

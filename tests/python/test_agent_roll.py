@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Agents at the control room, without sockets: who is known, who is refused, what is believed of what they tell."""
+"""Agents at the control room, without sockets: which are known or refused, and which of their reports are believed."""
 
 from dataclasses import asdict
 from typing import Any

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Alarms, from a look at the run to the catalogue and the command for mail or chat."""
+"""Alarms, from a sample of the run to the catalogue and the command for mail or chat."""
 
 from pathlib import Path
 

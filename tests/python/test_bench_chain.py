@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""System benchmarks: what runs are summed up to, and when they pass."""
+"""System benchmarks: how runs are summed up, and when they pass."""
 
 from collections.abc import Mapping
 from dataclasses import replace

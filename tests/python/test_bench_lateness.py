@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The benchmarks of latency, demo and load: what they read from a summary, when a run keeps its limits, the picture."""
+"""The benchmarks of latency, demo and load: numbers read from a summary, limits of a run, the picture."""
 
 from dataclasses import replace
 from pathlib import Path

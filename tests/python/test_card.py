@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The card from Python: buffers where they lie, waiting in every way, what is counted, and the example."""
+"""The card from Python: buffers in place, all ways to wait, counters, and the example."""
 
 import asyncio
 import gc
@@ -236,7 +236,7 @@ def test_records_are_as_the_engine_has_them() -> None:
 
 @pytest.mark.process
 def test_the_example_receives_a_strangers_stream() -> None:
-    """All of it, or it says what was lost where: the kernel's buffer may be small here."""
+    """The example gets all datagrams, or says what was lost where: the kernel's buffer may be small here."""
     program = subprocess.Popen(
         [sys.executable, "examples/card/receive.py"], cwd=ROOT, stdout=subprocess.PIPE, text=True
     )

@@ -29,7 +29,7 @@ pytestmark = [
 def replayed(
     case: str, of: tuple[str, ...], folder: Path, *, speed: float = 0.0, n_bytes: int | None = None
 ) -> tuple[int, str, dict[str, Any]]:
-    """Exit code, output, summary. n_bytes: of the capture, the beginning; None: all of it."""
+    """Exit code, output, summary. n_bytes: length of the capture's part that is replayed; None: all of it."""
     packed = next(CASES.glob(f"{case}.*.xz"))
     capture = folder / packed.stem
     capture.write_bytes(lzma.decompress(packed.read_bytes())[:n_bytes])
@@ -62,7 +62,7 @@ def replayed(
 def test_what_a_run_says_of_it(
     case: str, of: tuple[str, ...], verdict: tuple[int, int | None], words: str, tmp_path: Path
 ) -> None:
-    """verdict: exit code, and how many events are built where that is known."""
+    """verdict: exit code, and the number of events that are built, if it is known."""
     wanted, n_events = verdict
     code, output, summary = replayed(case, of, tmp_path)
     assert code == wanted, output

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Runs in the catalogue: numbers, ends, what crashed; several processes; a file that cannot be used."""
+"""Runs in the catalogue: numbers, ends, crashes; several processes; a file that cannot be used."""
 
 import multiprocessing
 import os

@@ -129,7 +129,7 @@ def test_runs_compare_for_people_and_programs(catalogue: Catalogue, tmp_path: Pa
 
 
 def test_chance_seldom_looks_like_a_difference(catalogue: Catalogue) -> None:
-    """0.27 % is promised, and 100 comparisons are looked at: two of them are three times as likely as is allowed."""
+    """The promised risk is 0.27 % for two runs: of 100 such comparisons no more than two may look like a difference."""
     rng = np.random.default_rng(8)
     print("seed 8")
     ends = [end(rng, n=int(rng.poisson(2000)), found=int(rng.binomial(1000, 0.8))) for _ in range(101)]
@@ -175,7 +175,7 @@ def beyond(found: dict[str, Any]) -> list[str]:
 
 
 def test_of_a_thousand_pairs_of_equal_runs_no_more_differ_than_is_promised() -> None:
-    """Each pair is compared in some fifteen ways, and in all of them together it has the risk once."""
+    """Each pair is compared in some fifteen ways; the risk holds once for all of them together."""
     rng, risk = np.random.default_rng(14), compare.RISK
     print("seed 14")
     found = [compare.judged(made(rng), made(rng)) for _ in range(N_PAIRS)]

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What a control room writes into the catalogue, and people: history, alarms, log book, marks; who sees it."""
+"""Entries of a control room and of people in the catalogue: history, alarms, log book, marks; and who sees them."""
 
 import sqlite3
 from pathlib import Path

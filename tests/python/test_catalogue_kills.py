@@ -31,7 +31,7 @@ LONGEST_WAIT_S = 60.0
 
 
 def live(directory: Path, numbers: int) -> None:
-    """In the child, until it is killed. numbers: the pipe that they go to, 8 bytes each."""
+    """Runs in the child, until it is killed. numbers: the pipe to which it writes them, 8 bytes each."""
     counters = {"node": {f"block{i}": {f"counter{k}": k for k in range(10)} for i in range(10)}}
     latency = {"whole": Leg(100, [(1.0 * i, 1.0 * i + 1, 1) for i in range(100)])}
     with Catalogue(of_runs_in(directory)) as catalogue:
@@ -73,7 +73,7 @@ def killed_after(directory: Path, n_numbers: int, rng: random.Random) -> list[in
 
 @pytest.fixture
 def in_memory() -> Iterator[Path]:
-    """A folder that no disk is behind: a killed process leaves the same there, and nobody waits for a disk."""
+    """A folder in memory: a killed process leaves the same files there, and no test waits for a disk."""
     with tempfile.TemporaryDirectory(dir="/dev/shm") as folder:
         yield Path(folder)
 

@@ -137,7 +137,7 @@ def test_every_key_is_described(chain: str, name: str) -> None:
 
 
 def test_settings_of_the_chain_behind_the_exchange_are_added_to_the_file_s() -> None:
-    """Else who sets a rate takes the file's trigger.deadline_us=0 away, and hardly an event is looked at."""
+    """Otherwise setting a rate would drop the file's trigger.deadline_us=0, and hardly an event would be decided."""
     file = ROOT / "detectors/rich/na62-rich-farm.toml"
     config = load(file, ['input.settings=["source.rate_hz=20000"]', 'input.settings=["run.seed=7"]'])
     assert isinstance(config, ExchangeConfig)

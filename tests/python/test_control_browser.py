@@ -30,7 +30,7 @@ PATIENCE_MS = 60_000
 
 
 class Steady(FakePages):
-    """At each look half a second has gone by, however long it took."""
+    """Pages whose clock moves half a second for each sample, however long it took."""
 
     def clock(self) -> int:
         self.advance(0.5)
@@ -42,7 +42,7 @@ class SteadyFarm(Steady, FarmPages):
 
 
 class Scene:
-    """A control room that is served, and what it holds."""
+    """A control room that is served, and its parts."""
 
     def __init__(self, operator: FakeOperator, directory: Path, pages: FakePages) -> None:
         self.operator, self.memory, self.pages = operator, FakeMemory(directory), pages

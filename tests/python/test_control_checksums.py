@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Checksums behind a control room's back: none is lost, and nobody waits for them."""
+"""Checksums that a control room makes in the background: none is lost, and no order waits for them."""
 
 import fcntl
 import threading
@@ -21,7 +21,7 @@ PATIENCE_S = 60.0
 
 
 class Told:
-    """The files of a catalogue; tells when they were asked for checksums."""
+    """The files of a catalogue; records when checksums were requested."""
 
     def __init__(self, catalogue: Catalogue) -> None:
         self._files, self.done, self.fails = catalogue.files, threading.Semaphore(0), False

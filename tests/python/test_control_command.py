@@ -47,7 +47,7 @@ class Control:
 
 @pytest.fixture
 def directory(tmp_path: Path) -> Iterator[Path]:
-    """Whatever runs there at the end is killed."""
+    """Kills every process that still runs there at the end."""
     yield tmp_path
     with Catalogue(of_runs_in(tmp_path)) as catalogue:
         for row in catalogue.runs.find():

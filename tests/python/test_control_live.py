@@ -28,7 +28,7 @@ SLOW = {  # for a machine that does something else, too
 
 
 class Watched:
-    """A run, and looks at it."""
+    """A run, and samples of its counters."""
 
     def __init__(self, config: Path, settings: tuple[str, ...], directory: Path) -> None:
         extra = [part for setting in (*settings, "run.duration_s=60", "run.display=off") for part in ("--set", setting)]

@@ -135,7 +135,7 @@ def test_the_dashboard_is_as_it_is_made() -> None:
 
 # --- A Prometheus of its own --------------------------------------------------------------------------------------
 class LivelyPages(FakePages):
-    """On with the wall clock; something is lost all the time, so that every metric has a value."""
+    """Pages that follow the wall clock; packets are lost all the time, so that every metric has a value."""
 
     def clock(self) -> int:
         self.now_ns = time.time_ns()
@@ -153,7 +153,7 @@ class LivelyFarm(LivelyPages, FarmPages):
 
 @pytest.fixture
 def prometheus(tmp_path: Path) -> Iterator[httpx.Client]:
-    """It scrapes two control rooms every half second; one leads a farm."""
+    """A Prometheus that scrapes two control rooms every half second; one leads a farm."""
     program = tool("prometheus")
     servers = [serve(tmp_path, FakeOperator(State.RUNNING), LivelyPages()), serve(tmp_path, FakeFarm(), LivelyFarm())]
     with socket.create_server(("127.0.0.1", 0)) as free:

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The figures of a run, as history, alarms and page have them."""
+"""The figures of a run for history, alarms and page."""
 
 from typing import Any
 

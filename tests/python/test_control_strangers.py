@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The control room among strangers: connections that say nothing, requests that never end, files for others' eyes."""
+"""The control room among strangers: silent connections, endless requests, and files that others may read."""
 
 import json
 import socket

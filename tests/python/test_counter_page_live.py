@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What the counter page of a running node tells, chain by chain, and what `anello counters` makes of it."""
+"""Content of the counter page of a running node, chain by chain, and the output of `anello counters`."""
 
 import contextlib
 import json

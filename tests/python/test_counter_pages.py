@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Which counter pages are of processes that run, and what they say; reading them: tests/unit/core."""
+"""Which counter pages belong to running processes, and their content; tests/unit/core tests reading them."""
 
 import os
 import signal

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Each counter has its place: a ledger reads it in the balance that its table names, or the verdict does, or nobody."""
+"""Each counter has its place: a ledger reads it in the balance that its table names, or the verdict, or neither."""
 
 import importlib.util
 import re
@@ -48,7 +48,7 @@ Places = dict[Counter, str]
 
 
 class Block(dict[str, int]):
-    """Counters that are all 1; tells who is looked at."""
+    """Counters that are all 1; records which of them are read."""
 
     def __init__(self, table: Mapping[str, Any], look: Callable[[Counter], None]) -> None:
         super().__init__({name: 1 for name, _, _ in table["counters"]})
@@ -84,7 +84,7 @@ class Reads:
                 for block in {pattern.replace("<i>", str(number)) for number in (0, 1)}}  # fmt: skip
 
     def row(self, row: Row, level: str, *arguments: Any, **others: Any) -> None:
-        """In the place of Row.__init__."""
+        """Replaces Row.__init__."""
         if self._is_ledger:
             self.by_rows |= {(counter, level) for counter in self._looked_at}
             self._looked_at.clear()

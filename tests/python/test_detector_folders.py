@@ -27,7 +27,7 @@ OF_PYPI = re.compile(r"\b(from|import) rich\b.*|\brich_markup_mode\b|\brich\.(pr
 
 
 def naming(paths: list[Path], name: str) -> list[str]:
-    """Lines that name it."""
+    """Lines that name the detector."""
     texts = (path for path in paths if path.is_file() and path.suffix in TEXTS and "__pycache__" not in path.parts
              and not any(place in str(path) for place in FORMATS))  # fmt: skip
     return [

@@ -386,7 +386,7 @@ def test_every_command_is_a_shell_s(tmp_path: Path) -> None:
 
 @pytest.mark.process
 def test_commands_that_write_files_write_them(tmp_path: Path) -> None:
-    """Each, below a root of its own, makes its finding go away."""
+    """Each fix, applied below a root of its own, removes its finding."""
     server = made_up.numa_server() | made_up.idle_states(0, "POLL:0", "C1:2", "C6:133", "C10:1048")
     for core in range(32):
         server[f"{CPU}/cpu{core}/cpufreq/scaling_governor"] = "powersave"

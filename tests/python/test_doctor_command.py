@@ -37,7 +37,7 @@ def doctor(*arguments: str, user: int | None = None) -> subprocess.CompletedProc
 
 
 def unprivileged() -> int | None:
-    """A user without rights; None: this one is such."""
+    """Id of a user without rights; None if the present user is one."""
     return NOBODY if os.geteuid() == 0 else None
 
 

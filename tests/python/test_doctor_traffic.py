@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""`anello doctor CONFIG --traffic`: which way to receive is recommended, and what is refused."""
+"""`anello doctor CONFIG --traffic`: which receive backend is recommended, and which options are refused."""
 
 import json
 import os

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Figures that are made without Plotly's Python are what that would have made."""
+"""Figures made without Plotly's Python package are the same as with it."""
 
 import json
 import math

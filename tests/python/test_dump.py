@@ -30,7 +30,7 @@ class Done(NamedTuple):
 
 
 def dump(*arguments: str | Path) -> Done:
-    """In this process, whose start is most of what a command costs."""
+    """Runs the command in this process, as starting one is most of a command's cost."""
     said, told = io.StringIO(), io.StringIO()
     with pytest.MonkeyPatch.context() as patch, redirect_stdout(said), redirect_stderr(told):
         patch.setattr(sys, "argv", ["anello", "dump", *map(str, arguments)])
@@ -117,7 +117,7 @@ def test_a_port_is_judged_by_what_it_had_and_by_what_it_is_told_to_be(tmp_path: 
 
 @pytest.mark.process
 def test_nobody_reads_on(capture: Path) -> None:
-    """The reader of a pipe has enough: it ends in order, and at once."""
+    """If the reader of the pipe stops, the command ends in order, and at once."""
     big = write_capture(capture.parent / "big.pcap", 3000 * [(1, VECTORS["mgp_16bit_checksum"])])
     command = f"{sys.executable} -m anello dump {big} | head -1; echo ${{PIPESTATUS[0]}}"
     done = subprocess.run(["bash", "-c", command], cwd=ROOT, capture_output=True, text=True, check=True)
@@ -151,7 +151,7 @@ def test_what_cannot_be_read(capture: Path, tmp_path: Path) -> None:
 
 
 def test_a_file_of_messages_and_nothing_else(tmp_path: Path) -> None:
-    """As KM3NeT's programs write them, one after the other."""
+    """The file holds messages one after the other, as KM3NeT's programs write them."""
     messages, path = seeds("daq"), tmp_path / "messages.dat"
     path.write_bytes(b"".join(messages))
     done = dump(path)

@@ -72,7 +72,7 @@ def limits(about: dict[str, Any]) -> Iterator[tuple[Any, Any]]:
 
 
 def as_value(about: dict[str, Any], entry: Any) -> Any:
-    """A list of it, where the key is a list."""
+    """The value, in a list if the key is a list."""
     return [entry] * max(1, about["least_entries"]) if about["entries"] else entry
 
 
@@ -107,7 +107,7 @@ def refusal(chain: str, whole: str, value: Any) -> ConfigError:
 
 
 def chain_of(table: str) -> str:
-    """The first whose configuration has its keys from this table."""
+    """The first chain whose configuration has its keys from this table."""
     sections = {chain: section_at(config, TABLES[table]["section"]) for chain, config in ALL.items()}
     return next(chain for chain, section in sections.items() if section and issubclass(section, model(table)))
 
@@ -190,7 +190,7 @@ def test_all_keys_are_accounted_for() -> None:
 
 
 def packages() -> list[Path]:
-    """But those of the web, whose fields are of requests."""
+    """All models except those of the web, whose fields belong to requests."""
     found = [path for folder in ("anello", "detectors") for path in (ROOT / folder).rglob("*.py")]
     return [path for path in found if "web" not in path.parts]
 
@@ -229,7 +229,7 @@ def test_what_a_chain_has_otherwise_is_checked_as_all_else() -> None:
 
 
 def test_the_engine_reads_no_key_with_a_default_beside_its_table() -> None:
-    """ConfigReader.take() and get_or() have their default where they stand, or in a struct that no table knows."""
+    """ConfigReader.take() and get_or() bring a default of their own, or that of a struct without a table."""
     read = re.compile(r"""\.(?:take|get_or(?:<[^>]*>)?)\(\s*"([\w.]+)"(?!, "")""")
     names = {key.rpartition(".")[2] for keys in KEYS_OF.values() for key in keys} - {"duration_s"}  # of a measurement
     sources = [path for folder in ("bindings", "detectors") for path in (ROOT / folder).rglob("*.[ch]pp")]

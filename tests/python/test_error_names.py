@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""An error names the key as the user writes it: whatever looks like one in the engine's errors is one."""
+"""An error names the key as the user writes it: every text in the engine's errors that looks like a key is one."""
 
 import re
 from collections.abc import Iterator

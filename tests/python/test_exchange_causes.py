@@ -14,7 +14,7 @@ from anello.exchange.report.summary import results
 
 
 def record_with(block: str, *settings: str, **changes: int) -> ExchangeRecord:
-    """Two nodes, and these counters more at node 1."""
+    """A record of two nodes, with these further counters at node 1."""
     record = synthetic.exchange_record(2, *settings)
     counters = record.nodes[1].counters.setdefault(block, {})
     for name, n in changes.items():

@@ -121,7 +121,7 @@ def test_nodes_have_cores_of_their_own_where_there_are_enough(monkeypatch: pytes
 
 
 class Ended:
-    """A node's process that has ended so."""
+    """A node's process that has ended with this exit code."""
 
     def __init__(self, code: int) -> None:
         self._code = code

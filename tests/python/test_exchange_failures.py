@@ -69,19 +69,19 @@ class Node:
             self.process = subprocess.Popen(command, cwd=ROOT, env=environment, stdout=said, stderr=said)
 
     def count(self, block: str, name: str) -> int:
-        """0 where it has not begun to count, or has ended."""
+        """Value of a counter; 0 if the node has not begun to count, or has ended."""
         try:
             return int(engine.read_counters(f"/anello.node.{self.process.pid}").get(block, {}).get(name, 0))
         except (OSError, RuntimeError, ValueError):
             return 0
 
     def counts_to(self, block: str, name: str, n: int) -> None:
-        """In time."""
+        """Waits until the counter has reached n, within the time limit."""
         assert eventually(lambda: self.count(block, name) >= n or self.has_ended, GO_ON_S)
         assert not self.has_ended, self.said
 
     def counts_on(self, block: str, name: str, n: int = 20) -> None:
-        """So many more."""
+        """Waits until the counter has risen by n."""
         self.counts_to(block, name, self.count(block, name) + n)
 
     @property
@@ -141,13 +141,13 @@ class Farm:
         return self.nodes[0].count("manager", name)
 
     def goes_on_without(self, n_lost: int = 1) -> None:
-        """The manager misses so many nodes in time, and packets are built all the same."""
+        """Within the time limit the manager misses this number of nodes, and packets are built all the same."""
         assert eventually(lambda: self.managed("nodes_lost") == n_lost, GO_ON_S)
         for name in ("events_built", "mfps_received"):
             self.nodes[0].counts_on("builder", name)
 
     def takes_in(self, rank: int) -> Node:
-        """Started again, it takes part again."""
+        """Starts the node again, and waits until it takes part."""
         n_joined = self.managed("nodes_joined")
         again = self.nodes[rank] = self.start(rank)
         eventually(lambda: self.managed("nodes_joined") > n_joined or again.has_ended)
@@ -295,7 +295,7 @@ def test_a_killed_readout_unit(begin: Begin, tmp_path: Path) -> None:
 
 @pytest.mark.long
 def test_a_killed_readout_unit_of_the_rich(stack: ExitStack, tmp_path: Path) -> None:
-    """Events are built and decided without its board, and its loss is accounted for."""
+    """Events are built and decided without the node's boards, and their loss is accounted for."""
     chain = ["source.rate_hz=5000", "source.burst_ms=200", "source.gap_ms=50", "source.simulation.n_pool_events=2000"]
     settings = (f"input.settings={json.dumps(chain)}", "exchange.packing=1000",
                 f"exchange.peer_timeout_ms={PATIENCE_MS}")  # fmt: skip
@@ -398,7 +398,7 @@ def test_a_stalled_node(begin: Begin, transport: tuple[str, str], protocol: str)
 
 @pytest.mark.long
 def test_a_builder_that_stood_still_tells_what_it_built_all_the_same(begin: Begin, tmp_path: Path) -> None:
-    """Its packets were counted as lost with it, and are in its file."""
+    """The node's packets were counted as lost with it, and are in its file."""
     farm = begin('["em+ru", "ru+bu", "bu"]', "output.to=store")
     stalled = farm.nodes[2]
     stalled.process.send_signal(signal.SIGSTOP)

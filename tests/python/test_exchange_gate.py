@@ -41,7 +41,7 @@ def ready(identity: bytes = b"") -> bytes:
 
 
 def frame(n_bytes: int, flags: int = 0) -> bytes:
-    """Its head only."""
+    """Only the head of a frame."""
     return struct.pack(">BQ", flags | 2, n_bytes)
 
 
@@ -116,7 +116,7 @@ class Door:
 
     @property
     def n_descriptors(self) -> int:
-        """More than before, without those of the strangers themselves, who are of this process."""
+        """Descriptors more than before, without the strangers' own, which belong to this process, too."""
         return self._n_descriptors() - self._before[0] - len(self._strangers)
 
     @property
@@ -132,7 +132,7 @@ class Door:
         return made
 
     def lets_in(self) -> float:
-        """A node comes; how long it took, s."""
+        """Lets a node join; returns the time that it took in s."""
         began_s = time.monotonic()
         self._stack.enter_context(RendezvousGroup(self.server.endpoint, synthetic.hello(0, 1), PACE))
         return time.monotonic() - began_s
@@ -161,7 +161,7 @@ def test_a_thousand_strangers_cost_few_descriptors_and_keep_nobody_out(door: Doo
 
 
 def test_messages_that_never_end_are_bounded(door: Door) -> None:
-    """Frames without end, large and small; each stranger says as much as it is let."""
+    """Frames without end, large and small; each stranger sends as much as is accepted."""
     for flood in (frame(1 << 16, MORE) + bytes(1 << 16), b"\1\0" * (1 << 15), frame(1 << 40) + bytes(1 << 16)):
         for _ in range(2 * MAX_STRANGERS):
             stranger = door.stranger(GREETING + ready())

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Nodes that find each other over sockets: on ephemeral ports, with keys and without, and with strangers about."""
+"""Nodes that find each other over sockets: on ephemeral ports, with keys and without, and with strangers present."""
 
 import socket
 from collections.abc import Callable, Iterator

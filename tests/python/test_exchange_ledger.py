@@ -292,7 +292,7 @@ def test_late_parts_of_packets_that_were_given_up_lie_in_the_transport(farm: lis
 
 @pytest.mark.parametrize("who", ["sender", "receiver"])
 def test_a_connection_that_only_one_side_wrote_off_is_matched_by_its_numbers(farm: list[CounterDict], who: str) -> None:
-    """The last answers were lost on the way: one side took the other for dead when both were at their end."""
+    """The last answers were lost on the way: one node took the other for dead when both were at their end."""
     n = synthetic.N_MEPS
     accounts = {rank: synthetic.account_of(rank, N) for rank in range(N)}
     if who == "sender":
@@ -309,7 +309,7 @@ def test_a_connection_that_only_one_side_wrote_off_is_matched_by_its_numbers(far
 
 
 def test_what_went_to_and_came_of_a_node_that_died_at_the_very_end_is_taken_out(farm: list[CounterDict]) -> None:
-    """The others had ended before they could notice: nobody wrote it off."""
+    """The other nodes had ended before they could notice: none wrote it off."""
     accounts = {rank: synthetic.account_of(rank, N) for rank in (0, 1)}
     ledger = ledger_of(farm[:2], {2: "killed by signal 9"}, accounts=accounts)
     row = parts_of(ledger, "sent to nodes that lived to the end")
@@ -335,7 +335,7 @@ def test_numbers_of_a_process_that_died_are_not_compared_with_its_successor(farm
 
 
 def test_what_the_manager_heard_nothing_of_at_its_end_is_matched_by_numbers(farm: list[CounterDict]) -> None:
-    """Four packets were with node 1: it built two whole and one without a source, and nobody knows of the last."""
+    """Four packets were with node 1: it built two whole and one without a source, and no node knows of the last."""
     add(farm[0], "manager", meps_complete=-4, meps_open_at_end=4)
     add(farm[1], "builder", meps_complete=-2, meps_incomplete=1, meps_left=1)
     accounts = {rank: synthetic.account_of(rank, N) for rank in range(N)}
@@ -373,7 +373,7 @@ def test_what_came_twice_counts_once(farm: list[CounterDict]) -> None:
 
 
 def test_connections_that_broke_are_matched_where_both_sides_tell(farm: list[CounterDict]) -> None:
-    """The manager is killed: all others leave, and nobody is left to say more."""
+    """The manager is killed: all other nodes leave, and none is left to report more."""
     accounts = {rank: synthetic.account_of(rank, N) for rank in (1, 2)}
     accounts[1] = replace(
         accounts[1], sent_to={2: SentAccount(50, False)}, come_from={2: ReceivedAccount(60, 60, 0, False)}

@@ -18,7 +18,7 @@ FARM_IDS = itertools.count(time.time_ns() & 0xFFFFFFFFFFFF)
 
 
 def values(n_nodes: int, **changes: Any) -> dict[str, Any]:
-    """What a control plane passes; small packets, so that a test takes a moment."""
+    """The values that a control plane passes; packets are small, so that a test is short."""
     return {
         "n_nodes": n_nodes, "farm_id": next(FARM_IDS), "seed": 5, "roles": ["all"], "fabric.transport": "tcp",
         "protocol": "push", "packing": 50, "n_meps": 200, "credits": 4, "n_buffers": 16, "verify_share": 1.0,

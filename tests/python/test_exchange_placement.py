@@ -106,7 +106,7 @@ RICH_FARM = Path(__file__).parents[2] / "detectors/rich/na62-rich-farm.toml"
 
 @pytest.fixture
 def unclaimed(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Cores that are nobody's, and a process that stays where it is."""
+    """Cores that no other process claims, and a process that stays where it is."""
     monkeypatch.setattr("anello.run.placement._claimed", lambda core, until_end: True)
     monkeypatch.setattr("os.sched_setaffinity", lambda pid, cores: None)
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Summary, terminal and report of runs of the exchange that never were."""
+"""Summary, terminal and report of made-up runs of the exchange."""
 
 import io
 import json

@@ -33,7 +33,7 @@ TIMEOUT_S = 120
 
 
 def finish(process: "subprocess.Popen[str]", directory: Path) -> tuple[int, str, dict[str, Any]]:
-    """Exit code, output and summary."""
+    """Waits until the process has ended; returns exit code, output and summary."""
     output, errors = process.communicate(timeout=TIMEOUT_S)
     summary = directory / "summary.json"
     return process.returncode, output + errors, json.loads(summary.read_text()) if summary.exists() else {}

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A chain's node whose run breaks off says so in its page, as long as its process is there."""
+"""A chain's node whose run breaks off says so in its page, as long as its process lives."""
 
 import os
 from pathlib import Path

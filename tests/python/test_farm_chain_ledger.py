@@ -220,7 +220,7 @@ def names_of(ledger: Ledger) -> set[str]:
 
 
 def test_what_came_in_packets_is_compared_where_none_was_lost() -> None:
-    """How many fragments were in packets that were lost, or spoilt, nobody has counted."""
+    """No counter has the number of fragments in packets that were lost or corrupted."""
     row, camera_row = "in MFPs, all nodes", "packed by all nodes"
     assert row in names_of(ledger_of(rich_farm()))
     assert camera_row in names_of(ledger_of(camera_farm()))

@@ -108,7 +108,7 @@ def process_of(member: FarmNode) -> int:
 
 
 def page_of(agents: Agents, member: FarmNode) -> PageCopy:
-    """An agent tells of a node first, and a little later of its page."""
+    """An agent reports a node first, and its page a little later."""
 
     def read() -> PageCopy | None:
         with suppress(FileNotFoundError):

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Pages of many nodes as one, and what the page of a farm makes of it."""
+"""Pages of many nodes combined into one, and what the page of a farm shows of it."""
 
 import json
 from collections.abc import Iterator
@@ -19,7 +19,7 @@ from anello.exchange.report.live_view import ExchangeLive
 
 
 class Watched:
-    """A farm that is looked at twice a second."""
+    """A farm whose pages are read twice a second."""
 
     def __init__(self) -> None:
         self.farm, self.pages = FakeFarm(), FarmPages()

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Folders that a stranger can take in: few files each, and no word of one detector where all of them are served."""
+"""Folders that a newcomer can understand: few files each, and no word of one detector in code for all of them."""
 
 import ast
 import re
@@ -41,7 +41,7 @@ DOUBLED = {
 
 
 def tracked() -> list[str]:
-    """Also what is not committed yet."""
+    """All files of the project, also those that are not committed yet."""
     command = ["git", "-C", ROOT, "ls-files", "--cached", "--others", "--exclude-standard"]
     names = subprocess.run(command, capture_output=True, text=True, check=True).stdout.splitlines()
     return [name for name in names if (ROOT / name).is_file() and not (ROOT / name).is_symlink()]

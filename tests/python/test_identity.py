@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Sets of numbers, against Python's own sets; and where each number of a board went."""
+"""Sets of numbers, compared with Python's own sets; and the outcome of each number of a board."""
 
 import random
 from itertools import pairwise

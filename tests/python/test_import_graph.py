@@ -47,7 +47,7 @@ def order() -> list[str]:
 
 
 def upward(edges: Graph, order: Sequence[str], detectors: Collection[str]) -> list[str]:
-    """Imports of what is above, but by commands; and packages without a place in the order."""
+    """Imports of packages above, except by commands; and packages without a place in the order."""
 
     def place(module: str) -> int | None:
         parts = module.split(".")
@@ -89,7 +89,7 @@ def _imports_of(name: str, path: Path, known: Iterable[str]) -> Iterator[str]:
 
 
 def circles(edges: Graph) -> list[list[str]]:
-    """Each a set of modules that reach each other."""
+    """Circles: each is a set of modules that reach each other."""
     left = dict(edges)
     while gone := {name for name, others in left.items() if not others & left.keys()}:
         left = {name: others for name, others in left.items() if name not in gone}
@@ -116,7 +116,7 @@ def detector_of(module: str, detectors: Iterable[str]) -> str | None:
 
 
 def wrong_imports(edges: Graph, detectors: Iterable[str]) -> list[str]:
-    """Imports of a detector by what is not its own: generic modules, and other detectors."""
+    """Imports of a detector by foreign modules: generic ones, and those of other detectors."""
     return sorted(
         f"{name} imports {other}"
         for name, others in edges.items()
@@ -126,7 +126,7 @@ def wrong_imports(edges: Graph, detectors: Iterable[str]) -> list[str]:
 
 
 def words(text: str) -> set[str]:
-    """Lower case, of names in snake case, CamelCase and sentences; with digits, but for those at its end."""
+    """Words in lower case, from names in snake case, CamelCase and sentences; also without a final s."""
     pieces = re.findall(r"[A-Z]+(?=[A-Z][a-z])|[A-Z]?[a-z]+[0-9]*[a-z]*|[A-Z]+[0-9]*", text.replace("_", " "))
     plain = {piece.lower() for piece in [*pieces, *re.findall(r"[A-Za-z0-9]+", text.replace("_", " "))]}
     return plain | {word.removesuffix("s") for word in plain}

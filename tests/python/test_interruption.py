@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Ctrl-C is heard whenever it comes, also while the one it is for is about to wait for it."""
+"""Ctrl-C takes effect whenever it comes, also when the thread is just about to wait for it."""
 
 import os
 import signal

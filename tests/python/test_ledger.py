@@ -177,7 +177,7 @@ def test_one_drop_by_the_kernel_excuses_no_other_loss(node: CounterDict, source:
 def test_a_loss_by_the_kernel_does_not_hide_behind_a_datagram_of_another(
     node: CounterDict, source: CounterDict
 ) -> None:
-    """One packet is lost, and one that nobody of ours sent comes: by datagrams all is well, by numbers it is not."""
+    """One packet is lost, and one comes from a foreign sender: the sums of datagrams agree, the numbers do not."""
     lose_packets(node, 1)
     node["receive.board1"]["datagrams"] += 1
     node["receive.board1"]["duplicate_packets"] += 1

@@ -35,7 +35,7 @@ def everything(place: int, n: int, datagram: bytes) -> list[bytes]:
 
 
 def run(config: FrontEndsConfig, rule: Rule, kinds: tuple[Any, Any], *, late: bool = False) -> tuple[Any, Any]:
-    """Node and front ends, at their end. late: the node begins to read when all was sent."""
+    """Runs node and front ends to their end, and returns both. late: the node begins to read after all was sent."""
     make_node, make_source = kinds
     node = make_node(config.flat())
     with LeakyWire(node.ports(), rule) as wire:
@@ -74,7 +74,7 @@ def camera(rule: Rule, *settings: str) -> Ledger:
 
 
 def listed(ledger: Ledger, where: str) -> set[int]:
-    """All numbers that a board lost though nobody ordered it."""
+    """All numbers that a board lost without an order of the configuration."""
     losses = [loss for loss in ledger.losses if loss.where == where and not loss.ordered]
     return {number for loss in losses for begin, end in loss.numbers for number in range(begin, end)}
 
@@ -151,7 +151,7 @@ def test_a_board_that_was_cut_off_is_not_excused_by_its_missing_marker() -> None
 
 
 def test_real_drops_by_the_kernel_excuse_nothing_else() -> None:
-    """The node's sockets are small and nobody reads them, so that the kernel drops most; the wire loses some too."""
+    """The node's sockets are small and not read, so that the kernel drops most datagrams; the wire loses some, too."""
     rule = Loses(5, 1, "mgp")
     ledger = rich(rule, "receive.socket_buffer_bytes=4096", "receive.gro=false", late=True)
     assert part(ledger, "board 0: sent", "dropped by the kernel") > 100
@@ -163,7 +163,7 @@ def test_real_drops_by_the_kernel_excuse_nothing_else() -> None:
 
 
 def test_mep_that_a_firewall_drops_is_not_malformed() -> None:
-    """A few packets spoilt on purpose once named all that was lost."""
+    """Once, a few packets corrupted on purpose were given as the cause of all losses."""
 
     class DropsMep:
         n_dropped = 0

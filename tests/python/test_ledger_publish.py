@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What was published is accounted for: all of it together, and for each program that subscribed."""
+"""Published records are accounted for: all of them together, and for each program that subscribed."""
 
 import pytest
 
@@ -7,7 +7,7 @@ from anello.account.ledger import PUBLISHED, SUBSCRIBED, Reader, Row, publish_ro
 
 
 def counters() -> dict[str, dict[str, int]]:
-    """100 results, of which every outcome took a part; two subscribers, and a place where nobody was."""
+    """100 results, with some of every outcome; two subscribers, and a place without one."""
     published = {key: 0 for _, key in PUBLISHED} | {"records_in": 100}
     published[PUBLISHED[0][1]], published[PUBLISHED[-1][1]] = 90, 10
     subscriber = {key: 0 for _, key in SUBSCRIBED} | {"subscriptions": 1, "records_offered": 90}

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What a row of a ledger says, and how a loss is written down."""
+"""The text of a ledger's row, and how a loss is recorded."""
 
 import pytest
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Files that look like real data: what lies in tests/lookalikes for C++ tests is what its script makes."""
+"""Files that look like real data: the files in tests/lookalikes for C++ tests are those that its script makes."""
 
 from pathlib import Path
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""conftest.py's rules: what starts a process says so, and what takes long runs where somebody asks for it."""
+"""conftest.py's rules: a test that starts a process says so, and a long test runs only on request."""
 
 import os
 import subprocess
@@ -33,7 +33,7 @@ LEFT_OUT = "1 long tests left out (./dev test --all)"
 
 
 def pytest_on(folder: Path, *arguments: str, **environment: str) -> str:
-    """What it says of these tests."""
+    """Output of pytest for these tests."""
     (folder / "conftest.py").write_bytes((ROOT / "conftest.py").read_bytes())
     (folder / "pytest.ini").write_text("[pytest]\nmarkers = long\n    process\n")
     (folder / "test_it.py").write_text(TESTS)

@@ -32,7 +32,7 @@ PATIENCE_S = 60.0
 
 
 class Machine:
-    """Processes that are not there."""
+    """Made-up processes."""
 
     def __init__(self, *names: str) -> None:
         self.names, self.pages, self.ended = list(names), FakePages(), False

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The mutation run itself: what it changes, and that it tells killed, surviving, equivalent and broken apart."""
+"""The mutation run itself: its changes, and that it distinguishes killed, surviving, equivalent and broken mutants."""
 
 import json
 import shutil

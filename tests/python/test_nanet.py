@@ -35,7 +35,7 @@ CELLS = {
 
 
 class FakeTools(Tools):
-    """says: what a program says, or why it fails."""
+    """says: the output of a program, or the reason of its failure."""
 
     says: dict[str, str | ToolError]
 

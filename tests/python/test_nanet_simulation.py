@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""`anello nanet simulate` without its tools: what it makes of a capture, and of what the model says."""
+"""`anello nanet simulate` without its tools: how it handles a capture and the model's output."""
 
 import struct
 from dataclasses import replace
@@ -13,7 +13,7 @@ from anello.nanet import capture, registers, simulation
 
 
 def checksum(content: bytes) -> int:
-    """RFC 1071: 0 of what carries its own checksum."""
+    """Checksum by RFC 1071; it is 0 for data that hold their own checksum."""
     words = struct.unpack(f">{(len(content) + 1) // 2}H", content + bytes(len(content) % 2))
     total = sum(words)
     while total >> 16:

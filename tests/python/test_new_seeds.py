@@ -22,7 +22,7 @@ pytestmark = pytest.mark.process
 
 
 def program(path: Path, text: str) -> Path:
-    """A Python program, of the name that a test gives it."""
+    """Writes a Python program under the name that a test gives it."""
     path.parent.mkdir(parents=True, exist_ok=True)
     path.write_text(f"#!{sys.executable} -IS\nimport json, os, pathlib, signal, sys, time\nargs = sys.argv[1:]\n{text}")
     path.chmod(0o755)
@@ -34,7 +34,7 @@ def turn(seconds: float = 0.2) -> Turn:
 
 
 def interrupted_turn(after: Path) -> Turn:
-    """Somebody says stop as soon as the file is there."""
+    """Stops the search as soon as the file is there."""
     stop = threading.Event()
 
     def wait() -> None:
@@ -47,7 +47,7 @@ def interrupted_turn(after: Path) -> Turn:
 
 
 def told_again(name: str) -> str:
-    """Python text: what the program was called with, as a line of a file."""
+    """Python code that appends the program's arguments to a file, as a line."""
     return f"pathlib.Path({name!r}).open('a').write(json.dumps(args) + chr(10))\n"
 
 
@@ -327,7 +327,7 @@ def test_no_piece_begins_when_the_turn_is_over() -> None:
 
 # --- Rounds and their account -----------------------------------------------------------------------------------------
 class Fake:
-    """A kind that finds what it was given, one thing in each turn."""
+    """A kind of search that returns given findings, one in each turn."""
 
     def __init__(self, name: str, share: float, *, finds: list[Finding] | None = None, fails: bool = False) -> None:
         self.name, self.share, self._finds, self._fails = name, share, finds or [], fails

@@ -153,7 +153,7 @@ def test_the_log_has_time_severity_and_text_and_is_appended_to(tmp_path: Path) -
 
 @contextmanager
 def files_of_at_most(n_bytes: int) -> Iterator[None]:
-    """It stands for a full disk."""
+    """Limits the size of files, in place of a full disk."""
     soft, hard = resource.getrlimit(resource.RLIMIT_FSIZE)
     before = signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
     resource.setrlimit(resource.RLIMIT_FSIZE, (n_bytes, hard))

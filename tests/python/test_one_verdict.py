@@ -77,7 +77,7 @@ def live_word(settings: list[str], summary: dict[str, Any]) -> Word:
 
 
 def by_now(verdict: dict[str, Any]) -> Word:
-    """Its word without what is known at the end alone."""
+    """The word of the verdict, without the flaws that are known only at the end."""
     flaws = [flaw for flaw in verdict["flaws"] if flaw["words"] != "boards whose end never came"]
     words = [Word(flaw["word"]) for flaw in flaws if not flaw["ordered"] or flaw["word"] == Word.GOOD]
     words += [Word.AS_ORDERED for flaw in flaws if flaw["ordered"] and flaw["word"] != Word.GOOD]

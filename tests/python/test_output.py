@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Output that cannot be written ends nothing; the exit code tells of the run, not of the terminal."""
+"""Output that cannot be written ends no run; the exit code is about the run, not about the terminal."""
 
 import io
 import json
@@ -59,7 +59,7 @@ SHORT = ["--set", "source.burst_ms=100", "--set", "source.gap_ms=10", "--set", "
 
 
 def summary_of(directory: Path, shell: str, *, display: str = "plain", **environment: str) -> tuple[int, Any]:
-    """shell: with $RUN for the command. Its exit code, and summary.json."""
+    """shell: a line with $RUN for the command. Returns its exit code, and summary.json."""
     command = [sys.executable, "-m", "anello", "run", "detectors/rich/na62-rich.toml", *SHORT, "--set",
                f"run.display={display}", "--report-dir", str(directory)]  # fmt: skip
     variables = os.environ | {"PYTHONPATH": str(ROOT), "RUN": " ".join(command)} | environment
@@ -122,7 +122,7 @@ def test_front_ends_alone_send_on_without_a_reader(tmp_path: Path) -> None:
 @needs_engine
 @pytest.mark.process
 def test_a_full_disk_costs_neither_the_ledger_nor_the_truth(tmp_path: Path) -> None:
-    """No file may grow beyond 4 MB: neither the events nor the report fit."""
+    """A limit of 4 MB holds for each file: neither the events nor the report fit."""
     settings = ("run.duration_s=1", "camera_source.rate_hz=50", "camera_filter.enabled=false", "run.display=plain",
                 f"camera_build.timeout_ms={PATIENCE_MS}", "camera_source.pool_events=4")  # fmt: skip
     given = " ".join(f"--set {one}" for one in settings)

@@ -65,7 +65,7 @@ def test_a_hiccup_explains_what_is_at_most_twice_as_long_in_its_bin_and_the_next
 
 
 def test_the_greatest_latency_of_a_bin_speaks_for_all_of_it() -> None:
-    """200 events of 1.1 ms and one of 9 ms: the hiccup of 2 ms is not held for the cause of any."""
+    """200 events of 1.1 ms and one of 9 ms: the hiccup of 2 ms is not taken for the cause of any."""
     assert explained(series({5: 9.0}, n_late={5: 201}), core({5: 2.0})) == 0
 
 

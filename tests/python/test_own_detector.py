@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The tutorial's detector is as small as the page says, and all of it stands there. That it builds, runs and balances
+"""The tutorial's detector is as small as the page says, and the page has all of it. That it builds, runs and balances
 is tested by running the page (check_docs.py --run)."""
 
 from pathlib import Path

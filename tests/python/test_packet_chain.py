@@ -20,7 +20,7 @@ from anello.report.html import document
 
 
 class MadeUpConfig(PacketConfig):
-    """No chain of ours: any registered name does."""
+    """A chain that is none of ours; any registered name may be given."""
 
     chain: ChainName = chain_field("rich")
 

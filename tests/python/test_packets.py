@@ -97,7 +97,7 @@ def test_rich_frame_and_camera_group() -> None:
 
 
 def test_a_board_of_another_detector_has_no_tel62_data() -> None:
-    """Its payload is not judged by a format that it does not have."""
+    """The payload of another detector's board is not judged as TEL62 data."""
     fragment = struct.pack("<HBBI", 12, 5, 0, 0x12345) + b"\xff" * 4
     data = struct.pack("<IHBB", 5 | 0x24 << 24, 8 + len(fragment), 1, 0) + fragment
     assert packets.decode(data).verdict == "ok"

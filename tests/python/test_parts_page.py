@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The page of the tests' parts is made from what a run took, and keeps what that run did not do."""
+"""The page of the tests' parts is made from a run's times, and keeps the rows of parts that this run left out."""
 
 import parts_page
 

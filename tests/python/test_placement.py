@@ -56,7 +56,7 @@ def test_cores_of_another_run_are_left_to_it() -> None:
 
 
 def test_something_is_left_for_everything_else() -> None:
-    """Isolated cores are not among those that threads go to by themselves."""
+    """The kernel sends no threads to isolated cores by itself."""
     alone = UsableCores(frozenset({0}), isolated=frozenset({1}))
     assert choose(1, alone).cores == (1,)
     taken = choose(1, alone, lambda core: core == 0)
@@ -218,7 +218,7 @@ def test_a_list_of_cores_that_is_none_ends_no_run(tmp_path: Path, text: str) -> 
 
 
 def test_a_core_is_claimed_by_a_file_that_may_only_be_read(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Another user's, of an earlier run: the system refuses to open it with O_CREAT, or to write."""
+    """A lock file of another user's earlier run: the system refuses to open it with O_CREAT, or to write."""
     from contextlib import ExitStack
 
     real_open, path = os.open, Path("/dev/shm/anello.core4001")

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What a plan says of a farm, against what can be reckoned by hand and what was published."""
+"""Plans of farms, compared with calculations by hand and with published numbers."""
 
 import threading
 from concurrent.futures import CancelledError
@@ -48,7 +48,7 @@ def test_headers_take_their_share() -> None:
 
 @pytest.mark.parametrize("protocol", PROTOCOLS)
 def test_bound_by_the_processor(protocol: str) -> None:
-    """One thread spends the cost of a message for each that it sends and each that it receives."""
+    """One thread spends the cost of a message for each one that it sends or receives."""
     cost_ns = 200_000.0
     costs = Costs(per_message_ns=0.0, per_byte_ns=cost_ns / MESSAGE_BYTES, own_share=1.0)
     one = small(protocol=protocol, n_nodes=4, costs=costs)

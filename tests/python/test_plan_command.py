@@ -47,7 +47,7 @@ def test_one_run_tells_the_cost_of_a_byte(tmp_path: Path) -> None:
 
 
 def test_a_run_of_one_node_tells_what_stays(tmp_path: Path) -> None:
-    """1000 messages of 10 us there; of two nodes, 1000 stay and 1000 are moved at 20 us on both sides: 50 ms."""
+    """One node has 1000 messages of 10 us; of two nodes, 1000 stay and 1000 move at 20 us on both sides: 50 ms."""
     alone, two = tmp_path / "alone.json", tmp_path / "two.json"
     for path, n_nodes, cpu_s in ((alone, 1, 0.010), (two, 2, 0.050)):
         builders = {f"node{i}.builder": {"mfps_received": 1000, "bytes_built": 10**8} for i in range(n_nodes)}
@@ -87,7 +87,7 @@ def test_what_is_no_summary_is_refused(tmp_path: Path, content: str) -> None:
 
 
 def test_a_run_that_was_idle_is_refused(tmp_path: Path) -> None:
-    """It would tell what waiting costs."""
+    """Such a run would measure the cost of waiting."""
     file = summary_file(tmp_path / "one.json", 10_000, 120_000, 700.0, 0.1)
     summary = json.loads(file.read_text())
     file.write_text(json.dumps(summary | {"config": {"generator.rate_hz": 1000.0}}))
@@ -164,7 +164,7 @@ def test_another_chain_is_refused() -> None:
 
 
 def test_comparison_with_a_run(tmp_path: Path) -> None:
-    """A made-up run of two nodes on two cores, bound by them: calibrated by itself, the simulation must meet it."""
+    """A made-up run of two nodes is limited by its two cores: calibrated with it, the simulation must agree with it."""
     import plan_bench
 
     cost_ns, n_messages, wall_s = 50_000.0, 40_000, 2.0

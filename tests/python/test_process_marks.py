@@ -33,7 +33,7 @@ def test_suites_that_start_processes_are_named_so() -> None:
 
 
 def test_no_header_starts_processes() -> None:
-    """Its includers would have to be known."""
+    """A header must not start processes, as the files that include it would have to be known."""
     headers = [path for path in sources() if path.suffix == ".hpp"]
     assert headers
     for path in headers:

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""No digit that bins of 3 % do not have, no quantile that a run's events cannot tell; the same wherever it is said."""
+"""No more digits than bins of 3 % have, no quantile for too few events, and the same numbers at each place."""
 
 import dataclasses
 import io

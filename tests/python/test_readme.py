@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The README is one screen, and the page of commands has all of them."""
+"""The README is one screen, and the page of commands lists all commands."""
 
 import re
 from pathlib import Path

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Reports in a browser: nothing from outside, nothing to scroll sideways on a phone, light and dark, for everybody."""
+"""Reports in a browser: they load nothing from outside, fit a phone's width, and are readable in light and dark."""
 
 import dataclasses
 from collections.abc import Iterator
@@ -26,7 +26,7 @@ PATIENCE_MS = 120_000  # a busy machine takes long to draw
 
 
 def rich_record() -> Record:
-    """With all that a report can have."""
+    """A run with all parts that a report can have."""
     counts = np.full(80, 1000, np.uint64)
     series = {"begin_ns": 0, "bin_ns": 10_000_000, "count": counts, "sum_ns": counts * 5000, "max_ns": counts * 9,
               "n_late": counts * 0}  # fmt: skip

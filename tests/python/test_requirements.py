@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What ./dev installs is what pyproject.toml asks for, with hashes, and the bill of materials names all that runs."""
+"""./dev installs the packages of pyproject.toml, with hashes, and the bill of materials names all that runs."""
 
 import json
 import re

@@ -112,7 +112,7 @@ def settle(condition: Callable[[], bool]) -> None:
 
 
 class Orders(RuleBasedStateMachine):
-    """The table of transitions is the model; what a run does by itself are its other steps."""
+    """The table of transitions is the model; changes that a run makes by itself are its other steps."""
 
     def __init__(self) -> None:
         super().__init__()
@@ -249,7 +249,7 @@ def test_what_stands_against_a_run_is_an_error_with_its_words(tmp_path: Path) ->
 
 
 class FakeRunThatIsSeenFirst(FakeRun):
-    """Its room sees that it drains before the order to do so is over."""
+    """The control room sees that the run drains before the order to do so is over."""
 
     room: ClassVar[RunController]
 
@@ -273,7 +273,7 @@ def test_a_run_may_drain_before_the_order_to_stop_returns(tmp_path: Path) -> Non
 
 
 def test_a_thousand_runs_leave_nothing_behind(tmp_path: Path) -> None:
-    """With ends of all kinds, and a new control room now and then."""
+    """Runs end in all ways, and a new control room starts now and then."""
     dice, numbers = random.Random(seeds.seed()), list[int]()
 
     def tell(run: FakeRun, _: int | None) -> None:

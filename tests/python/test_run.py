@@ -51,7 +51,7 @@ def start(*arguments: str) -> subprocess.Popen[str]:
 
 
 def run(directory: Path, *arguments: str) -> tuple[int, str, dict[str, Any]]:
-    """Exit code, output and summary of a short run."""
+    """Makes a short run; returns exit code, output and summary."""
     process = start("run", "detectors/rich/na62-rich.toml", *SHORT, "--report-dir", str(directory), *arguments)
     output, errors = process.communicate(timeout=120)
     summary = directory / "summary.json"
@@ -201,7 +201,7 @@ def test_a_second_run_replaces_the_first_only_where_it_is_ordered(tmp_path: Path
 
 
 def ending(output: str) -> list[str]:
-    """From the line that says what the run came to."""
+    """Lines of the output, from the one with the run's result on."""
     lines = output.splitlines()
     return lines[next(index for index, line in enumerate(lines) if " events decided" in line) :]
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The words for how far a run is are the same on both sides, and in the control room."""
+"""The words for a run's state are the same in C++, in Python and in the control room."""
 
 import re
 from pathlib import Path

@@ -38,7 +38,7 @@ LOSSY = replace(GOOD, losses={"never came": 3})
 
 
 def runner(limit_hz: float, bad: Trial = LOSSY) -> Callable[[float], Trial]:
-    """Passes up to a rate."""
+    """A runner whose runs pass up to a rate."""
     return lambda rate_hz: replace(GOOD if rate_hz <= limit_hz else bad, offered_hz=rate_hz, achieved_hz=rate_hz)
 
 
@@ -47,7 +47,7 @@ def search(run: Callable[[float], Trial], grid: Grid = GRID, **options: object) 
 
 
 def after(n_bad: int, bad: Trial = LOSSY) -> Callable[[float], Trial]:
-    """The first runs are bad, whatever the rate."""
+    """A runner whose first runs are bad at any rate."""
     left = iter(range(n_bad))
     return lambda rate_hz: replace(GOOD if next(left, None) is None else bad, offered_hz=rate_hz, achieved_hz=rate_hz)
 

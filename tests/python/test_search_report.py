@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What is made of a run's summary, and what is said of a search. No engine is needed."""
+"""How a run's summary is judged, and the report of a search. No engine is needed."""
 
 import io
 import json

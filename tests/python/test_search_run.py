@@ -29,7 +29,7 @@ def start(*arguments: str) -> subprocess.Popen[str]:
 
 
 def search(directory: Path, *arguments: str) -> tuple[int, str, dict[str, Any]]:
-    """Exit code, output and search.json."""
+    """Runs the command; returns exit code, output and search.json."""
     process = start(*SHORT, "--out", str(directory), *arguments)
     output, errors = process.communicate(timeout=240)
     content = directory / "search.json"
@@ -43,7 +43,7 @@ def passes(trial: dict[str, Any]) -> bool:
 
 
 def test_search_ends_with_words_files_and_code_that_agree(tmp_path: Path) -> None:
-    """Whatever the machine was able to: the code follows from the trials."""
+    """The exit code follows from the trials, however fast the machine is."""
     code, output, content = search(tmp_path, "--lowest", "2000", "--highest", "4000")
     assert all(verdict["passes"] == all(map(passes, verdict["trials"])) for verdict in content["verdicts"])
     confirmed = [verdict["rate_hz"] for verdict in content["verdicts"] if verdict["confirms"] and verdict["passes"]]

@@ -31,7 +31,7 @@ pytestmark = [pytest.mark.long, pytest.mark.process, pytest.mark.timeout(600)]
 
 
 class Shift:
-    """A control room, and somebody at its page."""
+    """A control room, and a browser at its page."""
 
     def __init__(self, runs: Path, page: Any) -> None:
         self.runs, self.page, self.client = runs, page, Client(runs)
@@ -104,7 +104,7 @@ def samples(shift: Shift) -> list[tuple[int, float]]:
 
 
 def counted(shift: Shift, page: pages.Page) -> tuple[int, int]:
-    """The newest sample's place, and what the node's own counter says just then."""
+    """The newest sample's place, and the node's own counter at that moment."""
     n_before = len(samples(shift))
     while len(seen := samples(shift)) == n_before:
         shift.page.wait_for_timeout(20)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What the leader of a run hears of its front ends' process."""
+"""Messages from the front ends' process to the leader of a run."""
 
 import os
 from pathlib import Path

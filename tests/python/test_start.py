@@ -65,7 +65,7 @@ def test_the_function_stays_where_the_module_of_its_name_is_loaded() -> None:
 
 
 def test_commands_look_where_runs_are_by_default() -> None:
-    """It is written once more there: keys are declared with a library that these commands do not load."""
+    """The value is repeated there: keys are declared with a library that these commands do not load."""
     assert str(HERE) == RunKeys.model_fields["directory"].default
 
 
@@ -112,7 +112,7 @@ def named(words: str) -> Iterator[str]:
 
 
 def ended(process: subprocess.Popen[str], folder: Path) -> tuple[int, str]:
-    """Exit code and standard error; nothing of the process is left."""
+    """Exit code and standard error; the process leaves no child and no page."""
     _, errors = process.communicate(timeout=LIMIT_S)
     assert "Traceback" not in errors, errors
     assert list(named(str(folder))) == []
@@ -182,7 +182,7 @@ def test_where_ctrl_c_is_ignored_it_stays_so() -> None:
 
 
 def test_ctrl_c_that_cannot_be_raised_comes_again(tmp_path: Path) -> None:
-    """It falls into the callback of a weak reference while doctor looks at the machine."""
+    """Ctrl-C comes in the callback of a weak reference while doctor checks the machine."""
     once = """
 class Thing: pass
 import weakref, anello.system.interruption

@@ -145,14 +145,14 @@ def test_who_speaks_first_for_half_of_the_boards_costs_what_it_sent(tmp_path: Pa
 
 
 def _speaks_against_itself(text: str) -> bool:
-    """It calls an address a stranger and the board."""
+    """True if the text calls one address both a stranger's and the board's."""
     return len(set(re.findall(r"127\.0\.0\.1:\d+", text))) == 1
 
 
 @pytest.mark.parametrize("case", CASES, ids=["rich", "camera"])
 @pytest.mark.skipif(not HAS_IP6, reason="this machine has no IPv6")
 def test_boards_may_send_over_ip6(case: Case, tmp_path: Path) -> None:
-    """To an address of it, or to all; who may speak is named as over IPv4."""
+    """Sends over IPv6, to one address or to all; accepted senders are named as over IPv4."""
     for host, allowed in (("::1", "::1"), ("::", ""), ("::1", "2001:db8::9")):
         settings = [
             *case.settings,

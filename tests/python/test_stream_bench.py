@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What `anello stream bench` makes of measurements, and the program itself where it is built."""
+"""Results of `anello stream bench` from measurements, and the program itself where it is built."""
 
 import json
 from pathlib import Path

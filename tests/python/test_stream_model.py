@@ -20,7 +20,7 @@ pytestmark = [
 
 
 def check(folder: Path, *variant: str, model: str = "ring") -> str:
-    """What spin says of all states of the model."""
+    """The output of spin for all states of the model."""
     for command in (
         ["spin", "-a", *variant, str(MODELS / f"{model}.pml")],
         ["cc", "-O1", "-w", "-DSAFETY", "-o", "pan", "pan.c"],

@@ -158,7 +158,7 @@ def test_a_configuration_decides_what_it_knows(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize(("seed", "n_nodes"), [(795932694549, 4), (795932548011, 3)])
 def test_a_farm_without_faults_lacks_nothing(seed: int, n_nodes: int) -> None:
-    """Two that lacked parts: a switch whose buffer is one cell more than what flies let one cell pass in a latency."""
+    """Once, packets lacked parts: a switch's buffer held one cell more than the link, and passed one in a latency."""
     config = str(ROOT / "configs/lhcb-exchange.toml")
     code, output = simulate(config, "--replay", str(seed), "--change", "faults=", "--change", f"n_nodes={n_nodes}")
     assert code == 0, output

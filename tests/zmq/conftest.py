@@ -60,5 +60,5 @@ def make(context: zmq.Context) -> Callable[..., zmq.Socket]:
 
 @pytest.fixture
 def endpoint(tmp_path: Path) -> str:
-    """The part behind ipc:// or ring://."""
+    """The part after ipc:// or ring://."""
     return str(tmp_path / "socket")

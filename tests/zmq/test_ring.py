@@ -182,7 +182,7 @@ say(pull.recv().decode())
 
 
 def test_both_ways_at_once_through_rings_smaller_than_a_message(spawn: Spawn, endpoint: str) -> None:
-    """Both rings are full most of the time and each side waits for the other's space: nobody may wait for ever."""
+    """Both rings are full most of the time and each side waits for the other's space: neither may wait for ever."""
     code = f"""
 pair = make(zmq.PAIR, SNDHWM=2, RCVHWM=2)
 pair.{{role}}("ring://{endpoint}")

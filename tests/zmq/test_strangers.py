@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Peers that speak ZMTP, offer a ring, and then do what they should not: nothing of it may hurt."""
+"""Peers that speak ZMTP, offer a ring, and then do what they should not: none of this may do harm."""
 
 import array
 import fcntl
@@ -186,7 +186,7 @@ def test_garbage_in_a_ring_ends_the_connection(pull: zmq.Socket, endpoint: str) 
 
 
 def test_a_peer_that_says_nothing_more_is_dropped(make: Make, endpoint: str) -> None:
-    """It offered, and was offered, and is silent: the handshake's deadline holds for this too."""
+    """A peer that exchanged offers and then is silent: the handshake's deadline holds for it, too."""
     pull = make(zmq.PULL, HANDSHAKE_IVL=100)
     pull.bind(f"ipc://{endpoint}")
     stranger = Stranger(endpoint)

@@ -24,18 +24,23 @@ if TYPE_CHECKING:
     from anello.subscribe import subscribe
 
 __all__ = ["card", "columns", "mep_file", "simulate", "subscribe"]
-# Modules that packages of detectors import by a name that they had before they lay in a folder.
-# fmt: off
+# Detectors' packages still import these modules by the names that they had before they were moved into folders.
 MOVED = {
-    "chains": "run.chain", "config_base": "configuration.base", "ledger": "account.ledger",
-    "presentation": "report.presentation", "python_keys": "configuration.python_keys", "record": "account.record",
-    "section": "configuration.section", "sections": "configuration.sections", "verdict": "account.verdict",
+    "chains": "run.chain",
+    "config_base": "configuration.base",
+    "ledger": "account.ledger",
+    "presentation": "report.presentation",
+    "python_keys": "configuration.python_keys",
+    "record": "account.record",
+    "section": "configuration.section",
+    "sections": "configuration.sections",
+    "verdict": "account.verdict",
 }
 # fmt: on
 
 
 def __getattr__(name: str) -> "Any":
-    """Loaded when they are asked for: a command that needs no arrays does not wait for NumPy."""
+    """Loads a name on first use, so that a command that needs no arrays does not wait for NumPy."""
     if name == "subscribe":
         return import_module(f"{__name__}.subscribe").subscribe
     if name in __all__ or name in MOVED:
@@ -48,14 +53,15 @@ def __getattr__(name: str) -> "Any":
 
 
 def _is_module(name: str) -> bool:
-    """Python asks for a module as for any name before it looks for a file."""
+    """True if `name` is a module of this package: Python asks for attributes before it looks for a file."""
     from importlib.util import find_spec
 
     return find_spec(f"{__name__}.{name}") is not None
 
 
 class _MovedModules:
-    """Finds `anello.ledger` and the like where they are now. Python asks it for what no folder has."""
+    """Finds `anello.ledger` and the like in their folders. Python asks this finder only for modules that no folder
+    has."""
 
     @staticmethod
     def find_spec(
@@ -81,12 +87,14 @@ class _Moved:
         return module
 
     def exec_module(self, module: ModuleType) -> None:
-        """The module has run already; Python has given it the specification of its second name, which is taken back."""
+        """Takes back the specification of the second name, which Python has given to the module: the module has run
+        already."""
         module.__spec__ = self._own_spec
 
 
 class _Package(ModuleType):
-    """One name is both a module's and its function's: whoever imports the module leaves the function in its place."""
+    """One name is both a module and a function of it: after an import of the module the name still gives the
+    function."""
 
     def __setattr__(self, name: str, value: "Any") -> None:
         is_module = name == "subscribe" and isinstance(value, ModuleType)

@@ -1,18 +1,18 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The `anello` command, from its first instruction on: what Ctrl-C does before anything has begun, and which way leads
-on. What is loaded here is loaded before that, so it is little."""
+"""The `anello` command from its first instruction on: what Ctrl-C does before anything has begun, and which code
+runs next. This module imports little, because everything it imports is loaded before Ctrl-C is handled."""
 
 import os
 import sys
 
-# Else numpy's library for linear algebra starts threads that turn while they wait, beside those of the engine.
+# Otherwise NumPy's linear algebra library starts threads that spin while they wait, in addition to the engine's.
 os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
-os.environ.setdefault("PYDANTIC_DISABLE_PLUGINS", "__all__")  # it need not look through all packages for some
-INTERRUPTED = 130  # as anello.system.exit_codes has it
+os.environ.setdefault("PYDANTIC_DISABLE_PLUGINS", "__all__")  # pydantic need not search all packages for plug-ins
+INTERRUPTED = 130  # the same value as in anello.system.exit_codes
 
 
 def _stop(*_: object) -> None:
-    """At once: nothing is to be put in order, and libraries that are being loaded print what is raised in them."""
+    """Ends the process at once: nothing has to be cleaned up, and libraries that are still loading print exceptions."""
     try:
         os.write(2, b"anello: stopped by Ctrl-C before anything began\n")
     finally:
@@ -23,17 +23,18 @@ try:
     import signal
     import time
 
-    if signal.getsignal(signal.SIGINT) is signal.default_int_handler:  # else whoever started us wants it ignored
+    # otherwise the parent process wants SIGINT ignored
+    if signal.getsignal(signal.SIGINT) is signal.default_int_handler:
         signal.signal(signal.SIGINT, _stop)
 except KeyboardInterrupt:
     _stop()
 
 
 def _again(unraisable: "sys.UnraisableHookArgs") -> None:
-    """Ctrl-C where Python cannot raise a KeyboardInterrupt, as in a weak reference's callback, comes once more when
-    that is over."""
+    """Repeats a Ctrl-C that arrived where Python cannot raise KeyboardInterrupt, such as in a weak reference's
+    callback, as soon as that code has returned."""
     if isinstance(unraisable.exc_value, KeyboardInterrupt):
-        import _thread  # threading waits here until the thread runs
+        import _thread  # the module threading would wait here until the thread runs
 
         _thread.start_new_thread(_interrupt_soon, ())
     else:
@@ -53,7 +54,8 @@ def main() -> int:
         code = _main()
     finally:
         if signal.getsignal(signal.SIGINT) is signal.default_int_handler:
-            signal.signal(signal.SIGINT, lambda *_: os._exit(code))  # all is done; only the interpreter has to end
+            # the command is done; only the interpreter still has to end
+            signal.signal(signal.SIGINT, lambda *_: os._exit(code))
     return code
 
 

@@ -6,8 +6,9 @@
         for buffer in board:
             print(buffer.datagrams["sequence"], buffer[0])
 
-A thread of the engine receives; buffers are NumPy arrays where they lie, and nothing is copied for Python. Register
-every port before the first wait, which opens the card. Clop.counters() tells what was lost, Clop.sources() of whom.
+A thread of the engine receives; the NumPy arrays are views of the buffers, and nothing is copied for Python. Register
+every port before the first wait, which opens the card. Clop.counters() reports the losses, Clop.sources() the losses of
+each sender.
 """
 
 import asyncio
@@ -49,21 +50,21 @@ assert RECORD.itemsize == _engine.datagram_record_bytes
 
 
 class SourceNumbers(NamedTuple):
-    """What the numbers of one source's packets say; a source is an address that sends in the name of a source_id."""
+    """Sequence number counts of one source; a source is an address that sends with a given source_id."""
 
     address: IPv4Address
     port: int
-    source_id: int  # source, board or module, as the format numbers them
+    source_id: int  # number of the source, board or module in the format
     packets: int
-    late: int  # of these, with a number that had been missing
-    duplicates: int  # with a number that had come before
-    strays: int  # far from the source's number, which no second one confirmed
-    restarts: int  # with which the source began anew
-    lost: int  # numbers passed over that did not come, by now
+    late: int  # packets whose number had been counted as missing
+    duplicates: int  # packets whose number had been received before
+    strays: int  # packets far from the source's number, without a second one to confirm them
+    restarts: int  # restarts of the source's numbering
+    lost: int  # numbers passed over and not received so far
 
 
 class Buffer:
-    """A full buffer, borrowed until it is given back: then its arrays hold what comes next.
+    """A full buffer, borrowed until it is given back: after that the engine writes new datagrams into its arrays.
 
     bytes: uint8[n], read-only, the whole buffer. datagrams: RECORD[k], read-only, in the order of arrival.
     """
@@ -78,7 +79,7 @@ class Buffer:
         return len(self.datagrams)
 
     def __getitem__(self, index: int) -> NDArray[np.uint8]:
-        """A datagram's payload where it lies, uint8[length], read-only. Raises IndexError."""
+        """A datagram's payload as a view, uint8[length], read-only. Raises IndexError."""
         record = self.datagrams[index]
         begin = int(record["offset_bytes"])
         return self.bytes[begin : begin + int(record["length_bytes"])]
@@ -95,7 +96,7 @@ class Buffer:
         return list(verdicts())[int(self.datagrams["verdict"][index])]
 
     def give_back(self) -> None:
-        """Safe to call twice."""
+        """Returns the buffer to the engine. Safe to call twice."""
         clop, self._clop = self._clop, None
         if clop is not None:
             clop.give_back(self._number)
@@ -108,19 +109,20 @@ class Buffer:
 
 
 class Clop:
-    """A circular list of persistent buffers of one port. Made by Card.register(). One thread at a time takes."""
+    """A circular list of persistent buffers of one port. Made by Card.register(). One thread at a time may take
+    buffers."""
 
     def __init__(self, card: "Card", engine_clop: "EngineClop", number: int) -> None:
         self._card, self._clop, self._number = card, engine_clop, number
 
     @property
     def port(self) -> int:
-        """As the system chose it where 0 was asked for: opens the card."""
+        """The port's number; if 0 was registered, the one the system chose: this opens the card."""
         self._card.start()
         return self._clop.port()
 
     def memory(self) -> tuple[str, str]:
-        """What kind the buffers are of, and why that is not the one asked for (empty: it is)."""
+        """The kind of memory of the buffers, and why it is not the requested kind (empty: it is)."""
         return self._clop.memory()
 
     def take(self) -> Buffer | None:
@@ -130,13 +132,14 @@ class Clop:
         return None if taken is None else Buffer(self._clop, *taken)
 
     def wait(self, timeout: float | None = None) -> Buffer | None:
-        """The same, waiting for it, in seconds; None: nothing will come any more (stop(), or the capture's end).
-        Raises TimeoutError."""
+        """The oldest full buffer; waits up to `timeout` seconds. None: no further buffer will follow (after stop(),
+        or at the capture's end). Raises TimeoutError."""
         until = None if timeout is None else time.monotonic() + timeout
         bell = select.poll()
         bell.register(self._clop.fileno(), select.POLLIN)
         while True:
-            is_last = self.finished  # asked first: what was handed on before it is found below
+            # read before the buffers are: a buffer handed on before the end is still found below
+            is_last = self.finished
             if (buffer := self.take()) is not None or is_last:
                 return buffer
             left = None if until is None else until - time.monotonic()
@@ -145,7 +148,8 @@ class Clop:
             bell.poll(None if left is None else left * 1e3)
 
     def __iter__(self) -> Iterator[Buffer]:
-        """Every buffer until nothing comes any more; each is given back when the next is asked for."""
+        """Every buffer until the card has stopped or the capture has ended; each is given back when the next is
+        requested."""
         while (buffer := self.wait()) is not None:
             with buffer:
                 yield buffer
@@ -170,24 +174,24 @@ class Clop:
                 yield buffer
 
     def fileno(self) -> int:
-        """For select, poll, and event loops. Readable when there may be a buffer, after take() gave None; always, once
-        it is finished."""
+        """A file descriptor for select, poll and event loops. Readable when there may be a buffer, after take() gave
+        None; always readable once the list is finished."""
         return self._clop.fileno()
 
     @property
     def finished(self) -> bool:
-        """Nothing more will come; there may still be buffers to take."""
+        """True when no new buffer will follow; full buffers may still wait to be taken."""
         return self._clop.finished()
 
     def counters(self) -> dict[str, int]:
-        """Of the port: datagrams, bytes, super_packets, kernel_dropped, blocks_dropped (for want of a buffer),
-        overwritten; and of packets that have a number: numbered, in_order, late, duplicates, strays, restarts,
-        untracked, lost, sources."""
+        """Counters of the port: datagrams, bytes, super_packets, kernel_dropped, blocks_dropped (for want of a
+        buffer), overwritten; and of packets that have a number: numbered, in_order, late, duplicates, strays,
+        restarts, untracked, lost, sources."""
         counters, block = self._card.counters(), f"card.port{self._number}"
         return counters[block] | counters[f"{block}.losses"]
 
     def sources(self) -> list[SourceNumbers]:
-        """Who sent the packets taken, in the order in which they were first seen; none without a format."""
+        """The senders of the packets taken, in the order in which they were first seen; empty without a format."""
         return [SourceNumbers(IPv4Address(host), *others) for host, *others in self._clop.sources()]
 
     def verdicts(self) -> dict[str, int]:
@@ -196,7 +200,7 @@ class Clop:
 
 
 def _writable(memory: "WriteableBuffer") -> NDArray[np.uint8]:
-    """Its bytes. Raises ConfigError where they cannot be written to."""
+    """The memory as writable bytes. Raises ConfigError where it is read-only."""
     array: NDArray[np.uint8] = np.frombuffer(memoryview(memory).cast("B"), np.uint8)
     if not array.flags.writeable:
         raise ConfigError("memory", "must be writable", type(memory).__name__, "Use a bytearray or an array of NumPy")
@@ -281,21 +285,21 @@ class Card:
         return Clop(self, clop, self._n_clops - 1)
 
     def start(self) -> None:
-        """Opens the ports and receives; waiting for a buffer does it too. Raises ConfigError and OSError."""
+        """Opens the ports and starts to receive; waiting for a buffer does this too. Raises ConfigError and OSError."""
         if not self._is_open:
             with engine_errors():
                 self._card.start()
             self._is_open = True
 
     def stop(self) -> None:
-        """Nothing more is received; what came can still be taken. Safe to call twice."""
+        """Stops receiving; buffers that are already full can still be taken. Safe to call twice."""
         self._card.stop()
 
     def counters(self) -> dict[str, dict[str, int]]:
         return self._card.counters()
 
     def describe(self) -> str:
-        """What it receives with, and what the system granted."""
+        """A description of how the card receives, and what the system granted."""
         return self._card.describe()
 
     def __enter__(self) -> Self:

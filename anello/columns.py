@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Reading the HDF5 files of columns that a run has stored, also of a run that goes on or was killed."""
+"""Reading the HDF5 files of columns that a run has stored, also of a run that continues or was killed."""
 
 from collections.abc import Iterator, Sequence
 from pathlib import Path
@@ -21,8 +21,8 @@ def files(path: Path | str) -> Iterator[Any]:
 
 
 def _opened(path: Path) -> Any:
-    """HDF5 looks at a file's size and then at what the file says of it: when the writer makes it grow between the two,
-    HDF5 takes it for cut short. It does not grow again so soon."""
+    """Opens a file, with a retry. HDF5 reads the file's size and then the size in its header: if the writer extends
+    the file between the two, HDF5 reports it as truncated. The writer does not extend it again so soon."""
     import h5py
 
     try:
@@ -34,7 +34,7 @@ def _opened(path: Path) -> Any:
 
 
 def cut(file: Any, names: Sequence[str]) -> dict[str, NDArray[Any]]:
-    """Columns that belong together, as long as the shortest: a kill may leave some with rows that others lack.
+    """Columns that belong together, cut to the shortest: after a kill some columns may have more rows than others.
 
     Raises KeyError when one is missing.
     """

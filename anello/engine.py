@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The way to the compiled engine. Import it where it is used: what needs no engine then works without one.
+"""Import of the compiled engine. Import it where it is used, so that what needs no engine works without one.
 
 from anello.engine import _engine
 """
@@ -18,7 +18,7 @@ except ImportError as error:
 
 
 def _name_card(engine: ModuleType) -> None:
-    """Tells a module where the card's library is made. An installed package has no card."""
+    """Tells the engine where the card's library was built. An installed package has no card."""
     with suppress(InputError):
         engine.set_nanet_library(str(CardSources.here().library))
 
@@ -29,12 +29,12 @@ __all__ = ["_engine", "compiled_part"]
 
 
 def compiled_part(package: str) -> ModuleType:
-    """Of the detector whose package this is: a module _engine of its own where it was built out of tree, else its part
-    of ours. Raises ModuleNotFoundError where it was built without it."""
+    """The compiled module of the detector with this package: its own module _engine if it was built out of tree,
+    otherwise its part of ours. Raises ModuleNotFoundError where the engine was built without it."""
     own = f"{package}._engine"
     try:
         module = importlib.import_module(own)
-        _name_card(module)  # it has an engine of its own
+        _name_card(module)  # the detector has its own engine module
         return module
     except ModuleNotFoundError as error:
         if error.name != own:

@@ -1,13 +1,13 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What can be wrong before anything starts. The words of the engine's own errors (core/errors.hpp)."""
+"""Errors found before anything starts. The words are those of the engine's own errors (core/errors.hpp)."""
 
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 
 
 class ConfigError(ValueError):
-    """A wrong configuration value; str() is the line `field: rule (given: value). remedy`, behind `file:line: ` where
-    the value came from a file. Of several, that of the first, and a line for each of the others."""
+    """A wrong configuration value; str() is the line `field: rule (given: value). remedy`, after `file:line: ` where
+    the value is from a file. An error made of several is the first one, with a line for each of the others."""
 
     def __init__(
         self, field: str, rule: str, given: str, remedy: str, *, place: str = "", others: Sequence["ConfigError"] = ()
@@ -18,12 +18,12 @@ class ConfigError(ValueError):
         self.place, self.others = place, tuple(others)
 
     def at(self, place: str) -> "ConfigError":
-        """The same, of a value that came from there."""
+        """The same error with the place where the value was written."""
         return ConfigError(self.field, self.rule, self.given, self.remedy, place=place, others=self.others)
 
     @classmethod
     def of_all(cls, errors: Sequence["ConfigError"]) -> "ConfigError":
-        """All of them as one; at least one."""
+        """One error made of all of these; at least one is needed."""
         first = errors[0]
         return cls(first.field, first.rule, first.given, first.remedy, place=first.place, others=errors[1:])
 
@@ -33,12 +33,12 @@ class InputError(ValueError):
 
 
 class EngineMissingError(RuntimeError):
-    """The compiled engine is not there; str() says why and what to do."""
+    """The compiled engine is missing; str() says why and what to do."""
 
 
 def in_words(error: BaseException) -> str:
-    """One line for the user."""
-    if hasattr(error, "format_message"):  # wrong use, as reported by typer
+    """The error in one line for the user."""
+    if hasattr(error, "format_message"):  # wrong use of the command line, reported by typer
         return str(error.format_message())
     if isinstance(error, OSError) and error.strerror:
         return f"{error.strerror}: {error.filename}" if error.filename else error.strerror

@@ -16,7 +16,7 @@ ALIGNMENT_BYTES = 8
 
 @dataclass(frozen=True)
 class MepRecord:
-    """A multi-event packet. mfps: by readout unit; empty where one gave nothing. built_ns: wall clock."""
+    """A multi-event packet. mfps: by readout unit; empty where a unit delivered none. built_ns: wall clock."""
 
     mep: int
     first_event: int
@@ -27,7 +27,8 @@ class MepRecord:
 
 
 def records(path: Path | str) -> Iterator[MepRecord]:
-    """Of a file and of those that follow it (-0001 ...). A record that a killed writer has cut short is left out.
+    """Records of a file and of those that follow it (-0001 ...). A record that a killed writer did not finish is left
+    out.
 
     Raises OSError, InputError where it is no such file.
     """
@@ -53,7 +54,7 @@ def _next(file: BinaryIO, path: Path) -> MepRecord | None:
 
 
 def _mfps(content: bytes, n_readouts: int) -> list[bytes]:
-    """content: the record behind its header; lengths, then MFPs, each padded."""
+    """The MFPs of a record. content: the record after its header: lengths, then MFPs, each padded."""
     at, mfps = _aligned(4 * n_readouts), []
     for length in struct.unpack_from(f"<{n_readouts}I", content):
         mfps.append(content[at : at + length])

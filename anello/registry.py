@@ -1,10 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Which chains there are: each registers itself, and nothing else names it.
+"""The list of chains: each chain registers itself, and no other module names it.
 
 A chain of this package is a folder with a registration.py, which holds REGISTRATION; in the source tree the folders of
-detectors/ are such folders too, under the name that they have once installed. One of another package has an
-entry point of the group `anello.chains` that leads to such an object. Its name is the configuration's key `chain`. The
-module that holds it imports nothing else of anello: it is read before the rest can be.
+detectors/ are such folders too, under the name that they have once installed. A chain of another package has an entry
+point of the group `anello.chains` that leads to such an object. Its name is the configuration's key `chain`. The module
+that holds it imports nothing else of anello, because it is read first.
 """
 
 import importlib
@@ -26,41 +26,45 @@ FOLDERS = [Path(folder) for folder in sys.modules[__package__].__path__]  # in t
 
 @dataclass(frozen=True)
 class SearchKeys:
-    """What must be known of a chain to measure it at a rate."""
+    """What `anello search` must know of a chain to measure it at a rate."""
 
     rate_key: str  # offered rate of events, Hz
-    settings: tuple[str, ...]  # a run of {seconds} without a pause, {ms} the same in ms; nothing kept for the report
+    # for a run of {seconds} without a pause, {ms} the same in ms; the run keeps nothing for the report
+    settings: tuple[str, ...]
     whole_way: str  # the leg of the latency that judges a run
-    also_whole: tuple[str, ...] = ()  # legs that judge it instead, where they have events
+    also_whole: tuple[str, ...] = ()  # legs that judge the run instead, where they have events
 
 
 @dataclass(frozen=True)
 class Registration:
-    """What a chain gives. Texts of the form "module:name" are loaded when they are asked for (part), so that no command
-    pays for the chains that it does not use."""
+    """The parts of a chain. Texts of the form "module:name" are loaded on first use (part), so that no command loads
+    the chains that it does not use."""
 
-    about: str  # what it gives, in a few words
+    about: str  # a description in a few words
     config: str  # a class anello.configuration.base.Config
     presentation: str  # a class anello.report.presentation.Presentation
-    complete: str = ""  # a function (config, its file or None): the configuration with what another file says of it
-    live: str = ""  # a class anello.counters.live.View; empty: the live page knows only what every chain has
+    complete: str = ""  # a function (config, its file or None): the configuration completed from another file
+    live: str = ""  # a class anello.counters.live.View; empty: the live page shows only what every chain has
     chain: str = ""  # a class anello.run.chain.Chain; empty: the chain has no front ends
     feed: str = ""  # a class anello.exchange.feed.Feed
     farm: str = ""  # a class anello.exchange.account.detector_part.DetectorPart
     virtual: str = ""  # an anello.virtual_farm.books.VirtualChain: its chains in virtual time, which its bindings run
     simulate: str = ""  # a function (n_events, *, seed, **parameters)
-    python: Mapping[str, str] = field(default_factory=dict)  # names that anello itself offers for it: "module:name"
+    # names that anello itself offers for this chain: "module:name"
+    python: Mapping[str, str] = field(default_factory=dict)
     commands: tuple[str, ...] = ()  # functions that become commands of the command line
     versions: str = ""  # a function () whose lines `anello version` prints
-    outputs: Mapping[str, str] = field(default_factory=dict)  # behind the exchange: output.to -> its meaning
-    record_kinds: Mapping[int, str] = field(default_factory=dict)  # what it publishes: the record's kind -> its name
+    # for events that an exchange has built: output.to -> its meaning
+    outputs: Mapping[str, str] = field(default_factory=dict)
+    record_kinds: Mapping[int, str] = field(default_factory=dict)  # of published records: the record's kind -> its name
     search: SearchKeys | None = None
-    is_default: bool = False  # of a configuration without the key `chain`
+    is_default: bool = False  # chain of a configuration without the key `chain`
 
 
 @cache
 def _registrations() -> Mapping[str, Registration]:
-    """By chain: the default, those with front ends, the others. No package can replace a chain of ours."""
+    """Registrations by chain: the default, those with front ends, the others. No package can replace a chain of
+    ours."""
     own = {
         path.parent.name: load(f"anello.{path.parent.name}.registration:REGISTRATION")
         for folder in FOLDERS
@@ -71,8 +75,8 @@ def _registrations() -> Mapping[str, Registration]:
 
 
 def _points() -> "Iterable[EntryPoint]":
-    """Of other packages. Reading what each of hundreds is costs a start 30 ms: whether one of them names the group is
-    seen in a file of theirs."""
+    """Entry points of other packages. Reading the metadata of hundreds of packages costs 30 ms at each start, so a
+    file of each folder is first searched for the group's name."""
     folders = [Path(folder) for folder in sys.path]
     if not any(_names_group(folder) for folder in folders):
         return ()
@@ -82,8 +86,8 @@ def _points() -> "Iterable[EntryPoint]":
 
 
 def _names_group(folder: Path) -> bool:
-    """Whether a package in it does, or may do."""
-    if folder.is_file():  # an archive
+    """True if a package in this folder has the group, or may have it."""
+    if folder.is_file():  # a zip archive on the path
         return True
     try:
         return any(GROUP in file.read_text(errors="replace") for file in folder.glob("*-info/entry_points.txt"))
@@ -111,17 +115,17 @@ def _broken(point: "EntryPoint", why: str) -> ConfigError:
 
 
 def names() -> tuple[str, ...]:
-    """All chains."""
+    """The names of all chains."""
     return tuple(_registrations())
 
 
 def registration(chain: str) -> Registration:
-    """Raises KeyError where there is no such chain."""
+    """The registration of a chain. Raises KeyError where there is no such chain."""
     return _registrations()[chain]
 
 
 def part(chain: str, name: str) -> Any:
-    """The object behind a field of the chain's registration. Raises KeyError where the chain has none."""
+    """The object that a field of the chain's registration names. Raises KeyError where the chain has none."""
     place = getattr(registration(chain), name)
     if not place:
         raise KeyError(f"the chain {chain} has no {name}")
@@ -129,19 +133,19 @@ def part(chain: str, name: str) -> Any:
 
 
 def parts(name: str) -> dict[str, Any]:
-    """By chain, of those that have this part."""
+    """The objects of all chains that have this part, by chain."""
     return {chain: part(chain, name) for chain in names() if getattr(registration(chain), name)}
 
 
 def load(place: str) -> Any:
-    """place: "module:name", or a module."""
+    """Loads an object or a module. place: "module:name", or a module."""
     module, _, name = place.partition(":")
     loaded = importlib.import_module(module)
     return getattr(loaded, name) if name else loaded
 
 
 def offered() -> dict[str, str]:
-    """What chains offer under the package's own name: the name -> where it is."""
+    """Names that chains offer under the package's own name: the name -> its place."""
     return {name: place for chain in names() for name, place in registration(chain).python.items()}
 
 
@@ -151,10 +155,10 @@ def detectors() -> tuple[str, ...]:
 
 
 def default_chain() -> str:
-    """The one that says so; where it is not installed, the first with front ends."""
+    """The chain that is registered as default; where it is not installed, the first with front ends."""
     return names()[0]
 
 
 def presentation_of(record: Any) -> Any:
-    """The run as summary and report show it. record: a Record; gives a Presentation."""
+    """The run's presentation for summary and report. record: a Record; returns a Presentation."""
     return part(record.config.chain, "presentation")(record)

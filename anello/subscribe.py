@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Records that a running chain publishes, as NumPy arrays where they lie: docs/how-to/subscribe.md.
+"""Records that a running chain publishes, as NumPy arrays without a copy: docs/how-to/subscribe.md.
 
     for record in anello.subscribe("stream://@anello"):
         print(record.sequence, record.arrays["event_key"])
@@ -22,7 +22,7 @@ from anello.errors import ConfigError
 
 MAGIC = b"ANELRECD"
 VERSION = 1
-KINDS = {0: "end", 1: "decisions", 3: "mep"}  # those of chains are in their registrations
+KINDS = {0: "end", 1: "decisions", 3: "mep"}  # kinds of a chain's own are in its registration
 MAX_ARRAYS, MAX_DIMENSIONS, ALIGNMENT = 64, 4, 8
 # fmt: off
 HEADER = np.dtype(
@@ -54,24 +54,25 @@ def kinds() -> dict[int, str]:
 
 
 class RecordError(ValueError):
-    """What came is no record, or one that contradicts itself. Nothing of it was used."""
+    """The bytes received are no record, or contradict themselves. None of them was used."""
 
 
 @dataclass(frozen=True)
 class Record:
     """One published record. arrays: by name, read-only, each a view of the record's bytes; a single value has shape ().
 
-    Of a stream the arrays lie in the ring, and hold until the next record is asked for: copy() what is kept longer.
+    With a stream the arrays lie in the ring and are valid until the next record is requested: copy() what is kept
+    longer.
     """
 
     kind: str  # end, decisions, mep, or what a chain registers
-    sequence: int  # counts the publisher's records from 0; what it dropped leaves a gap
-    run: int  # or the burst, where the chain has bursts
+    sequence: int  # counts the publisher's records from 0; a dropped record leaves a gap
+    run: int  # the run's number, or the burst's where the chain has bursts
     published_ns: int  # Unix time
     arrays: Mapping[str, NDArray[Any]]
 
     def copy(self) -> "Record":
-        """With arrays of its own."""
+        """The same record with arrays of its own."""
         arrays = MappingProxyType({name: array.copy() for name, array in self.arrays.items()})
         return Record(self.kind, self.sequence, self.run, self.published_ns, arrays)
 
@@ -110,7 +111,7 @@ def parse(data: "memoryview | bytes | NDArray[np.uint8]") -> Record:
 
 
 def _array(entry: Any, content: NDArray[np.uint8], begin: int) -> tuple[str, NDArray[Any]]:
-    """Name and view of one array, which must lie within the record and behind its entries."""
+    """Name and view of one array, which must lie within the record and after its entries."""
     try:
         name = bytes(entry["name"]).decode("ascii")
     except UnicodeDecodeError as error:
@@ -128,14 +129,14 @@ def _array(entry: Any, content: NDArray[np.uint8], begin: int) -> tuple[str, NDA
         raise RecordError(f"array {name!r}, {n_bytes} bytes from {offset} on, does not lie within the record")
     try:
         return name, content[offset : offset + n_bytes].view(kind).reshape(shape)
-    except ValueError as error:  # without values, and yet with dimensions beyond all addresses
+    except ValueError as error:  # the array has no values, and yet dimensions beyond all addresses
         raise RecordError(f"array {name!r} cannot have the shape {shape}") from error
 
 
 # --- The ways -----------------------------------------------------------------------------------------------------
 class _Way(Protocol):
     def next(self, timeout: float | None) -> "memoryview | NDArray[np.uint8] | None":
-        """The next record's bytes, which hold until the next call; None at the end of a stream. Raises TimeoutError."""
+        """The next record's bytes, valid until the next call; None at the end of a stream. Raises TimeoutError."""
 
     def close(self) -> None: ...
 
@@ -196,14 +197,14 @@ class _ZmqWay:
 
 # --- Subscriptions ------------------------------------------------------------------------------------------------
 class Subscription:
-    """Iterates over records until the publisher is done. Made by subscribe()."""
+    """Iterates over records until the publisher has ended. Made by subscribe()."""
 
     def __init__(self, way: _Way, timeout: float | None) -> None:
         self._way: _Way | None = way
         self._timeout = timeout
         self._next_sequence: int | None = None
         self.n_records = 0
-        self.n_missed = 0  # gaps between sequence numbers; pull: also what went to others
+        self.n_missed = 0  # gaps between sequence numbers; with pull also records that other subscribers received
 
     def __iter__(self) -> Self:
         return self
@@ -216,7 +217,7 @@ class Subscription:
         return record
 
     def next(self, timeout: float | None = None) -> Record | None:
-        """The next record; None: there are no more. What was given before is not valid any more (streams)."""
+        """The next record; None: there are no more. With streams, the previous record becomes invalid."""
         content = self._way.next(timeout) if self._way else None
         record = None if content is None else parse(content)
         if record is None or record.kind == "end":
@@ -262,10 +263,10 @@ def subscribe(
 
     address: stream://@NAME or stream:///PATH; tcp://HOST:PORT or ipc://PATH.
     pattern: of ZeroMQ: sub where publish.to is zmq_pub, pull where it is zmq_push.
-    timeout: s; TimeoutError if no record arrives in time, after which you can go on; None: waits for ever.
-    ring_bytes: of a stream: what may be on its way to us, a power of two, and no record may be larger.
+    timeout: s; TimeoutError if no record arrives in time, after which the next call may wait again; None: no limit.
+    ring_bytes: of a stream: bytes that may be on their way to us, a power of two, and no record may be larger.
     high_water_mark: of ZeroMQ: records that may wait here.
-    connect_s: of a stream: how long to try until somebody listens. ZeroMQ tries for ever.
+    connect_s: of a stream: how long to try until a publisher listens. ZeroMQ tries for ever.
     allow_users: of a stream: users whose chain may be subscribed to, besides our own and root.
 
     Raises ConfigError (a wrong address), OSError (nobody listens).

@@ -40,7 +40,7 @@ class History:
         lost: Mapping[str, int],
         free: Mapping[str, float] | None = None,
     ) -> None:
-        """latency: of the run so far, as ChainNode.latency."""
+        """Adds a sample. latency: of the run so far, as in ChainNode.latency."""
         self._n_looks += 1
         if self._n_looks % self._stride:
             return
@@ -64,7 +64,8 @@ class History:
 
 
 def quantiles_of(counts: NDArray[np.int64], edges_ns: NDArray[np.float64]) -> dict[str, float]:
-    """Upper edges of the bins that hold them. counts: int[N], edges_ns: float[N + 1]; those that can be told."""
+    """Quantiles as the upper edges of their bins; those with too few events are left out. counts: int[N], edges_ns:
+    float[N + 1]."""
     n, up_to = int(counts.sum()), np.cumsum(counts)
     return {
         name: float(edges_ns[1:][np.searchsorted(up_to, share * n)])

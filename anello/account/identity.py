@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Which numbers of a board's sequence were made, which arrived, and what became of each of the others.
+"""Which sequence numbers a board sent, which arrived, and where each of the others was lost.
 
 A number is known as epoch << 48 | number in that epoch: an epoch is a stretch in which a board counts from 0 (a run;
 with mep a burst). Sets of numbers are sorted, disjoint ranges (begin, end), end excluded.
@@ -13,7 +13,7 @@ Ranges = tuple[tuple[int, int], ...]
 
 EPOCH_SHIFT = 48
 BOARD_DEAD = "board dead"
-COUNTED = {  # cause, as source::Withheld has them in order -> counter of the front end, after packets_ or fragments_
+COUNTED = {  # cause, in the order of source::Withheld -> the front end's counter, after packets_ or fragments_
     BOARD_DEAD: "dead_board",
     "lost on purpose": "lost_injected",
     "refused by the sender's system": "not_sent",
@@ -21,8 +21,8 @@ COUNTED = {  # cause, as source::Withheld has them in order -> counter of the fr
     "corrupted on purpose": "corrupted_injected",
 }
 CAUSES = tuple(COUNTED)
-NEVER_SENT = (BOARD_DEAD, "lost on purpose")  # these were not sent at all
-ORDERED = (*NEVER_SENT, "truncated on purpose", "corrupted on purpose")  # only faults.* make them
+NEVER_SENT = (BOARD_DEAD, "lost on purpose")  # causes for which the front end sent nothing at all
+ORDERED = (*NEVER_SENT, "truncated on purpose", "corrupted on purpose")  # only the keys faults.* cause these
 
 
 # --- Sets of numbers ----------------------------------------------------------------------------------------------
@@ -40,7 +40,7 @@ def union(ranges: Iterable[tuple[int, int]]) -> Ranges:
 
 
 def intersection(left: Ranges, right: Ranges) -> Ranges:
-    """What both have."""
+    """The numbers that are in both sets."""
     result, i, k = [], 0, 0
     while i < len(left) and k < len(right):
         begin, end = max(left[i][0], right[k][0]), min(left[i][1], right[k][1])
@@ -54,7 +54,7 @@ def intersection(left: Ranges, right: Ranges) -> Ranges:
 
 
 def difference(left: Ranges, right: Ranges) -> Ranges:
-    """What only left has."""
+    """The numbers that are in `left` and not in `right`."""
     result, k = [], 0
     for whole_begin, end in left:
         begin = whole_begin
@@ -91,7 +91,7 @@ def _range_in_words(begin: int, end: int, with_epoch: bool) -> str:
 
 
 def ranges_of(listed: Iterable[Sequence[int]], cause: int | None = None) -> Ranges:
-    """listed: [epoch, begin, end, cause]."""
+    """The numbers that are listed under this cause. listed: [epoch, begin, end, cause]."""
     return union(
         ((epoch << EPOCH_SHIFT) + begin, (epoch << EPOCH_SHIFT) + end)
         for epoch, begin, end, why in listed
@@ -108,7 +108,7 @@ class ListedAsMade(TypedDict):
 
     made: Listed
     withheld: Listed
-    not_listed: int  # ranges that there was no room for
+    not_listed: int  # ranges that did not fit into the list
 
 
 class ListedAsCame(TypedDict):
@@ -116,7 +116,7 @@ class ListedAsCame(TypedDict):
 
     expected: Listed
     missing: Listed
-    unused: NotRequired[Listed]  # where a node says why it did not use what came
+    unused: NotRequired[Listed]  # given by nodes that record why they did not use a fragment
     not_listed: int
 
 
@@ -126,11 +126,11 @@ CameByBoard = Mapping[int, ListedAsCame]
 
 @dataclass(frozen=True)
 class SentNumbers:
-    """What a board made, and what of it was withheld: cause -> numbers. Source.sequences() of one board."""
+    """The numbers that a board made, and those it withheld: cause -> numbers. From Source.sequences() for one board."""
 
     numbers: Ranges
     withheld: Mapping[str, Ranges]
-    is_whole: bool = True  # False: more ranges than were written down
+    is_whole: bool = True  # False: the board had more ranges than it recorded
 
     @classmethod
     def of(cls, listed: ListedAsMade) -> Self:
@@ -140,7 +140,8 @@ class SentNumbers:
 
 @dataclass(frozen=True)
 class ReceivedNumbers:
-    """What a node expected of a board, and what of it never came. Node.sequences() of one board."""
+    """The numbers that a node expected from a board, and those that never arrived. From Node.sequences() for one
+    board."""
 
     expected: Ranges
     missing: Ranges
@@ -155,7 +156,7 @@ class ReceivedNumbers:
         return difference(self.expected, self.missing)
 
     def in_one_epoch(self) -> "ReceivedNumbers":
-        """For a board whose numbers never begin anew, whatever the node took for a restart."""
+        """The numbers of a board that never restarts, even where the node took a jump for a restart."""
         expected = union(_stripped(self.expected))
         return ReceivedNumbers(expected, difference(expected, union(_stripped(self.seen))), self.is_whole)
 
@@ -168,22 +169,23 @@ def _stripped(ranges: Ranges) -> Iterable[tuple[int, int]]:
 
 @dataclass(frozen=True)
 class Matched:
-    """Each number that was made either arrived, or is in one of the causes, or in never_came: sent whole, not seen."""
+    """Each number that the board made has arrived, is in one of the causes, or is in never_came: sent and not
+    received."""
 
     made: int
     came: int
     causes: Mapping[str, Ranges] = field(default_factory=dict)
     never_came: Ranges = ()
-    never_made: Ranges = ()  # seen, though the board made no such number
-    never_sent: Ranges = ()  # seen, though it was not sent
+    never_made: Ranges = ()  # received, though the board made no such number
+    never_sent: Ranges = ()  # received, though the front end did not send it
 
     def n(self, cause: str) -> int:
         return size(self.causes.get(cause, ()))
 
 
 def matched(made: SentNumbers, came: ReceivedNumbers, beside: Ranges = ()) -> Matched | None:
-    """beside: numbers that may arrive but are not counted as made (mep's ends of burst). None where one of the
-    lists is not whole."""
+    """Compares the two lists. The third argument holds numbers that may arrive but are not counted as made (mep's
+    ends of burst). None where one of the lists is not complete."""
     if not (made.is_whole and came.is_whole):
         return None
     seen = difference(came.seen, beside)
@@ -204,7 +206,7 @@ def matched(made: SentNumbers, came: ReceivedNumbers, beside: Ranges = ()) -> Ma
 
 
 def ends_of_epochs(made: SentNumbers) -> Ranges:
-    """The number after the last of each epoch: with mep that of its end of burst."""
+    """The number after the last one of each epoch: with mep the number of its end of burst."""
     last: dict[int, int] = {}
     for _, end in made.numbers:
         last[(end - 1) >> EPOCH_SHIFT] = end

@@ -14,7 +14,7 @@ from typing import Any
 from anello.account.identity import BOARD_DEAD, EPOCH_SHIFT, ORDERED, Ranges, in_words, size
 
 ONE_OF_MANY = re.compile(r"^((board|node) ?\d+: )+")
-MOST_RANGES = 1000  # of one loss, in summary.json
+MOST_RANGES = 1000  # most ranges of one loss that summary.json lists
 
 Counters = Mapping[str, Mapping[str, int]]
 Part = tuple[str, int]
@@ -22,7 +22,7 @@ Part = tuple[str, int]
 
 @dataclass(frozen=True)
 class Row:
-    """total = sum of the parts, and no part below 0. `problem` says what is wrong; empty: nothing."""
+    """One balance: total = sum of the parts, and no part below 0. `problem` says what is wrong; empty: nothing."""
 
     level: str  # packets, fragments, hits, events, decisions, bytes
     name: str
@@ -37,13 +37,14 @@ class Row:
 
 @dataclass(frozen=True)
 class Loss:
-    """What was made and not delivered, by cause. ordered: by the configuration. numbers: which, where that is known."""
+    """What was made and not delivered, for one cause. ordered: the configuration caused it. numbers: which ones, if
+    known."""
 
     level: str
     words: str
     n: int
     ordered: bool = False
-    where: str = ""  # board 1
+    where: str = ""  # for example "board 1"
     numbers: Ranges = ()
 
     @property
@@ -81,12 +82,12 @@ class Ledger:
 
     @property
     def all_rows(self) -> tuple[Row, ...]:
-        """Each once: a board's row may stand in both."""
+        """Every row once, also those that are both in the table and in a board's list."""
         return tuple({id(row): row for row in (*self.rows, *self.boards)}.values())
 
     @property
     def line(self) -> str:
-        """All of it in one line."""
+        """The whole ledger in one line."""
         n_off = sum(not row.balanced for row in self.all_rows)
         if n_off:
             return f"THE LEDGER DOES NOT BALANCE: {n_off} of {len(self.all_rows)} rows are off"
@@ -95,8 +96,8 @@ class Ledger:
 
     @property
     def _greatest(self) -> Part:
-        """What the ledger is of, fragments where there are any, and the greatest number of them in any identity; rows
-        of single boards or nodes make one."""
+        """The level that the ledger counts (fragments where there are any) and the largest total of its rows; rows
+        of single boards or nodes are added up to one."""
         levels = [row.level for row in self.rows if row.total]
         level = "fragments" if "fragments" in levels else levels[0] if levels else ""
         sums: dict[str, int] = {}
@@ -118,20 +119,20 @@ class Ledger:
 
 UNEXPLAINED = "unexplained"
 NEVER_SEEN = "sent, never seen on this host"
-MAX_SEGMENTS = 64  # that the kernel joins into one message (UDP_MAX_SEGMENTS)
+MAX_SEGMENTS = 64  # most datagrams that the kernel joins into one message (UDP_MAX_SEGMENTS)
 
 
 def possible_causes(n_lost: int, counted: Sequence[Part], rest_words: str, *, rest: bool) -> str:
-    """Why n_lost numbers never came, in words: what was counted here, each with the most numbers that it can
-    explain; and rest_words where a rest is known, or where that is not enough."""
+    """Why n_lost numbers never arrived, in words: each counted loss with the most numbers it can explain; then
+    rest_words, if a remainder is known or the counted losses are too few."""
     words = [words for words, n in counted if n]
     beyond = n_lost > sum(n for _, n in counted)
     return " or ".join([*words, *([rest_words] if rest or beyond else [])])
 
 
 def dropped_datagrams(counted: int, gone: int, *, joined: bool) -> int:
-    """What the kernel dropped at a socket, by its own count. Where it joins datagrams (GRO), a message of up to 64
-    counts as one: then what is gone is what was dropped, if it can be."""
+    """Number of datagrams that the kernel dropped at a socket. The kernel counts one message, which with GRO holds
+    up to 64 datagrams: where that can explain all missing datagrams, `gone` is returned."""
     return gone if joined and counted < gone <= counted * MAX_SEGMENTS else counted
 
 
@@ -139,13 +140,14 @@ TAKEN_FOR_STRANGERS = "counted as a stranger's"
 
 
 def taken_for_strangers(gone: int, strangers: int) -> int:
-    """Of `gone` datagrams of front ends, which neither came in their name nor were dropped, those that others are said
-    to have sent: their own, if they are not where receive.sources has them."""
+    """How many of `gone` datagrams from front ends were rejected as strangers'. `gone` counts those that were
+    neither accepted nor dropped; the front ends may send from addresses that are not in receive.sources."""
     return max(0, min(gone, strangers))
 
 
 def unheard(board: int, own: int, strangers: int) -> Iterator[Loss]:
-    """Of a board that sends: nothing was heard of it, but from other addresses in its name. They may be its own."""
+    """Losses of a board that sends, but of which the node accepted nothing and received datagrams only from other
+    addresses in the board's name: these may be the board's own."""
     if strangers and not own:
         yield Loss("datagrams", TAKEN_FOR_STRANGERS, strangers, False, f"board {board}")
 
@@ -166,17 +168,17 @@ SUBSCRIBED = (
 
 
 def count_of(counters: Counters, block: str, name: str) -> int:
-    """0 where this run has no such counter."""
+    """The counter's value; 0 where this run has no such counter."""
     return counters.get(block, {}).get(name, 0)
 
 
 def total(counters: Counters, prefix: str, name: str) -> int:
-    """Of all numbered blocks with this prefix."""
+    """The counter's sum over all numbered blocks with this prefix."""
     return sum(block.get(name, 0) for _, block in _blocks(counters, prefix))
 
 
 def numbered(counters: Counters, prefix: str) -> list[tuple[int, Mapping[str, int]]]:
-    """(number, block) of the blocks with a number behind the prefix, in the order of the numbers."""
+    """(number, block) of the blocks that have a number after the prefix, in the order of the numbers."""
     return sorted(_blocks(counters, prefix), key=lambda one: one[0])
 
 
@@ -186,9 +188,9 @@ def _blocks(counters: Counters, prefix: str) -> Iterator[tuple[int, Mapping[str,
 
 
 def losses_by_now(level: str, board: int, gaps: int, withheld: Mapping[str, int], rest: str) -> Iterator[Loss]:
-    """Of a board that still sends: gaps in its numbers, which may close. withheld: by cause, what its front end says
-    that it did not send; rest: words for what that does not explain. Nothing comes behind what a dead board kept, and
-    no gap shows it."""
+    """Losses of a board that still sends: gaps in its numbers, which may still close. withheld: by cause, what its
+    front end says it did not send; rest: words for what remains. No later packet follows those that a dead board
+    kept, so no gap shows them."""
     where = f"board {board}"
     for cause, n in withheld.items():
         explained = min(n, gaps)
@@ -200,7 +202,7 @@ def losses_by_now(level: str, board: int, gaps: int, withheld: Mapping[str, int]
 
 
 class Reader:
-    """Counters by name. A missing one is a problem of the row that asks for it, not a zero."""
+    """Reads counters by name. A missing one is a problem of the row that needs it, not a zero."""
 
     def __init__(self, counters: Counters) -> None:
         self.counters = counters
@@ -229,8 +231,8 @@ class Reader:
 
 
 def sent_row(node: Reader, source: Reader, own: int, strangers: int) -> Row:
-    """On one host: what the boards' system took came here, or was dropped, or refused. own: datagrams that came and can
-    be the boards'; strangers: those that others are said to have sent."""
+    """The row of one host: each datagram that the sender's system accepted was received here, dropped or refused.
+    own: datagrams received that can be the boards'; strangers: those counted as sent by others."""
     sent = total(source.counters, "source.board", "datagrams_sent")
     counted = total(node.counters, "receive.port", "kernel_dropped")
     gone = sent - total(node.counters, "receive.port", "datagrams")
@@ -241,8 +243,8 @@ def sent_row(node: Reader, source: Reader, own: int, strangers: int) -> Row:
 
 
 def publish_rows(node: Reader, name: str, total: int, publisher: str = "publish") -> Iterator[Row]:
-    """What became of `total` results for subscribers, and which of them each subscriber got; empty where nothing is
-    published. publisher: its block of counters."""
+    """Balances of `total` results for subscribers: published or not, and delivered to each subscriber or not. Empty
+    where nothing is published. publisher: its block of counters."""
     if publisher not in node.counters:
         return
     given = node(publisher, "records_in")

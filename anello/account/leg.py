@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The latency of one leg of the way, with its histogram: count, mean_ns, p50_ns ... max_ns, above_1ms, bins_ns (edges),
-bin_counts."""
+"""The latency of one leg (a part of the way from packet to decision) with its histogram: count, mean_ns, p50_ns ...
+max_ns, above_1ms, bins_ns (edges), bin_counts."""
 
 import math
 from collections.abc import Mapping, Sequence
@@ -12,7 +12,7 @@ from anello.account.quantiles import QUANTILES, honest
 
 
 def merged(stages: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
-    """Over several nodes: their histograms added up, bin by bin."""
+    """The leg's latency over several nodes: their histograms are added bin by bin."""
     edges = [np.asarray(stage["bins_ns"], dtype=float) for stage in stages]
     counts = [np.asarray(stage["bin_counts"], dtype=np.int64) for stage in stages]
     lowers, uppers, sums = _added_up(edges, counts)
@@ -36,7 +36,7 @@ def merged(stages: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
 def _added_up(
     edges: Sequence[np.ndarray[Any, Any]], counts: Sequence[np.ndarray[Any, Any]]
 ) -> tuple[np.ndarray[Any, Any], np.ndarray[Any, Any], np.ndarray[Any, Any]]:
-    """Lower edges, upper edges and counts of all bins that any of them has."""
+    """Lower edges, upper edges and counts of all bins of all histograms."""
     if not any(len(one) for one in counts):
         return np.empty(0), np.empty(0), np.empty(0, dtype=np.int64)
     low = np.concatenate([edge[: len(n)] for edge, n in zip(edges, counts, strict=True)])
@@ -48,13 +48,13 @@ def _added_up(
 
 
 def _quantile(uppers: np.ndarray[Any, Any], counts: np.ndarray[Any, Any], share: float) -> float:
-    """The upper edge of the bin that holds it."""
+    """The quantile as the upper edge of its bin."""
     n = int(counts.sum())
     return float(uppers[np.searchsorted(np.cumsum(counts), share * n)]) if n else 0.0
 
 
 def slim(stage: Mapping[str, Any]) -> dict[str, Any]:
-    """A leg's statistics without empty bins beyond its ends, as plain values."""
+    """A leg's statistics as plain values, without the empty bins below the first and above the last event."""
     edges, counts = np.asarray(stage["bins_ns"], dtype=float), np.asarray(stage["bin_counts"])
     filled = np.flatnonzero(counts)
     first, last = (int(filled[0]), int(filled[-1]) + 1) if len(filled) else (0, 0)

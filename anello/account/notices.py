@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What a run tells its operator while it goes on: with its time, at once, and the same no more than once a second."""
+"""Messages of a run to its operator: each has its time and appears at once, but the same message at most once a
+second."""
 
 import re
 import time
@@ -8,23 +9,23 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import Any, Literal, Self, get_args
 
-# detail: for the log, and for who asked for more; the others as engine/core/notice.hpp has them
+# detail: for the log file and for users who ask for more; the other words are those of engine/core/notice.hpp
 Severity = Literal["detail", "info", "warning", "bad"]
-Line = str | tuple[str, Severity]  # the engine's lines say how grave they are
-MOST_KEPT = 1000  # for summary and report; the log has all
+Line = str | tuple[str, Severity]  # a line of the engine carries its severity
+MOST_KEPT = 1000  # in summary and report; the log file has all
 MOST_LETTERS = 1000
 REPEAT_NS = 1_000_000_000
 NUMBER = re.compile(r"\d[\d.,]*")
 
 
 def printable(text: str) -> str:
-    """What others say may hold anything; a terminal may not."""
+    """Replaces characters that a terminal must not receive: a text from outside may hold any."""
     return "".join(letter if letter.isprintable() else "?" for letter in text)[:MOST_LETTERS]
 
 
 @dataclass(frozen=True)
 class Notice:
-    """time_ns: of the wall clock. times: how many were told as one."""
+    """One message. time_ns: wall clock. times: how many equal messages it stands for."""
 
     time_ns: int
     text: str
@@ -33,7 +34,7 @@ class Notice:
 
     @property
     def words(self) -> str:
-        """All but its time."""
+        """The message without its time."""
         times = f" ({self.times:,} times)" if self.times > 1 else ""
         return f"{'' if self.severity in ('info', 'detail') else self.severity + ': '}{self.text}{times}"
 
@@ -59,7 +60,7 @@ class Notice:
 
     @classmethod
     def of(cls, told: Mapping[str, Any]) -> Self:
-        """What as_dict gave, from another process. Raises ValueError, TypeError, KeyError."""
+        """The notice that as_dict() of another process returned. Raises ValueError, TypeError, KeyError."""
         if told["severity"] not in get_args(Severity):
             raise ValueError(f"{told['severity']!r} is no severity of a notice")
         time_ns = min(max(int(told["time_ns"]), 0), 2**62)
@@ -67,7 +68,7 @@ class Notice:
 
 
 def each_once(notices: Iterable[Notice]) -> tuple[Notice, ...]:
-    """Of several nodes, which may all say the same: in the order of their times."""
+    """Notices of several nodes in the order of their times; equal ones, which each node may send, appear once."""
     first: dict[str, Notice] = {}
     for notice in sorted(notices, key=lambda one: one.time_ns):
         first.setdefault(notice.text, notice)
@@ -76,14 +77,14 @@ def each_once(notices: Iterable[Notice]) -> tuple[Notice, ...]:
 
 @dataclass
 class _Held:
-    """Of one kind: when one was passed on, and what has come since."""
+    """The state of one kind of message: when the last one was passed on, and which have waited since."""
 
     passed_ns: int
     latest: Notice | None = None
 
 
 class Notices:
-    """Passes notices on to those who listen, and keeps them. clock: wall clock, ns."""
+    """Passes notices on to its listeners and keeps them. clock: wall clock, ns."""
 
     def __init__(self, *listeners: Callable[[Notice], None], clock: Callable[[], int] = time.time_ns) -> None:
         self.listeners = list(listeners)
@@ -102,13 +103,13 @@ class Notices:
         self._pass_on(kind, _with_those_before(notice, held.latest if held else None))
 
     def tell_all(self, lines: Iterable[Line], severity: Severity = "warning") -> None:
-        """severity: of those that do not say so themselves."""
+        """Passes on several lines. severity: for the lines that carry none."""
         for line in lines:
             text, own = (line, severity) if isinstance(line, str) else line
             self.tell(text, own)
 
     def look(self) -> None:
-        """Passes on what has waited for its second."""
+        """Passes on the notices that have waited for one second."""
         now_ns = self._clock()
         for kind, held in list(self._held.items()):
             if 0 <= now_ns - held.passed_ns < REPEAT_NS:
@@ -119,7 +120,7 @@ class Notices:
                 del self._held[kind]
 
     def close(self) -> None:
-        """Passes on all that has waited."""
+        """Passes on all notices that still wait."""
         for kind, held in list(self._held.items()):
             if held.latest:
                 self._pass_on(kind, held.latest)
@@ -136,13 +137,14 @@ class Notices:
             self._n_more += notice.times
 
     def kept(self) -> tuple[Notice, ...]:
-        """All that matters to who was not there."""
+        """All notices except details, for readers who did not follow the run."""
         more = [Notice(self._clock(), f"and {self._n_more:,} more, which the log has", "info")] if self._n_more else []
         return (*self._kept, *more)
 
 
 def _kind(text: str) -> str:
-    """Two notices are the same where they differ by numbers alone, behind what they are about: "board 3: 12 late"."""
+    """The kind of a notice: two notices are of one kind if, after the name they begin with, only numbers differ:
+    "board 3: 12 late"."""
     about, colon, rest = text.partition(": ")
     return about + colon + NUMBER.sub("#", rest)
 

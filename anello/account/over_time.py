@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Latency against time, and beside it how late the machine itself woke a thread: which late events that explains.
+"""Latency against time, together with the delay with which the machine woke a thread: which late events that explains.
 
-Both are series of bins that begin at whole multiples of their length (latency_series.hpp of the engine), and so lie on
-each other. An event is explained by the machine only by a rule that errs on the other side: see Explained.
+Both are series of bins that begin at whole multiples of their length (latency_series.hpp of the engine), so that bins
+of both series coincide. The rule by which the machine explains an event is conservative: see explained().
 """
 
 from collections.abc import Iterable, Mapping
@@ -12,13 +12,14 @@ from typing import Any, Self
 import numpy as np
 from numpy.typing import NDArray
 
-LIMIT_MS = 1  # what the engine counts as late
-LONGEST_TELLING_NS = 40_000_000  # in longer bins, of a run of minutes, a hiccup is too likely to prove anything
+LIMIT_MS = 1  # the engine counts an event above this latency as late
+# longest bin for which a hiccup explains a late event: in longer bins a chance coincidence is too likely
+LONGEST_TELLING_NS = 40_000_000
 
 
 @dataclass(frozen=True)
 class Series:
-    """Bins of bin_ns from begin_ns (wall clock) on. count, sum_ns, max_ns, n_late: uint64[N]."""
+    """A series of bins of bin_ns from begin_ns (wall clock) on. count, sum_ns, max_ns, n_late: uint64[N]."""
 
     begin_ns: int
     bin_ns: int
@@ -29,7 +30,7 @@ class Series:
 
     @classmethod
     def of(cls, told: Mapping[str, Any]) -> Self:
-        """told: one leg of ChainNode.latency_over_time."""
+        """The series of one leg of ChainNode.latency_over_time."""
         return cls(**told)
 
     @property
@@ -37,7 +38,8 @@ class Series:
         return self.begin_ns + self.bin_ns * len(self.count)
 
     def over(self, begin_ns: int, bin_ns: int, n_bins: int) -> Self:
-        """The same in these bins, which begin at a multiple of bin_ns; bin_ns: a multiple of this one's."""
+        """The same series in coarser bins, which begin at a multiple of bin_ns; bin_ns: a multiple of this series'
+        own."""
         at = (self.begin_ns + self.bin_ns * np.arange(len(self.count)) - begin_ns) // bin_ns
         inside = (at >= 0) & (at < n_bins)
 
@@ -53,17 +55,17 @@ class Series:
 
 @dataclass(frozen=True)
 class Hiccups:
-    """Of one core. delays: statistics, as of a leg."""
+    """Wake-up delays of one core. delays: statistics, as of a leg."""
 
     core: int
     delays: Mapping[str, Any]
     series: Series
-    is_on_the_way: bool  # a thread of the chain is pinned there, or none is pinned
+    is_on_the_way: bool  # a thread of the chain is pinned to this core, or no thread is pinned
     is_realtime: bool
 
     @classmethod
     def of(cls, told: Mapping[int, Mapping[str, Any]]) -> tuple[Self, ...]:
-        """told: ChainNode.hiccups."""
+        """The wake-up delays of every core in ChainNode.hiccups."""
         return tuple(
             cls(core, one["delays"], Series.of(one["over_time"]), one["is_on_the_way"], one["is_realtime"])
             for core, one in sorted(told.items())
@@ -73,14 +75,14 @@ class Hiccups:
 
 @dataclass(frozen=True)
 class Together:
-    """A leg and the machine's longest hiccup of any core, in the same bins."""
+    """A leg and the machine's longest hiccup on any core, in the same bins."""
 
     latency: Series
     hiccup_ns: NDArray[np.uint64]
 
     @classmethod
     def of(cls, latency: Series, hiccups: Iterable[Hiccups]) -> Self | None:
-        """None where there is nothing."""
+        """Puts both series into common bins. None where one of them is empty."""
         if not len(latency.count):
             return None
         watched = [one.series for one in hiccups if len(one.series.count)]
@@ -105,7 +107,7 @@ class Together:
 
     @property
     def n_explained(self) -> int | None:
-        """Late events in such bins; None where bins are too long to tell."""
+        """Number of late events in the explained bins; None where bins are too long to decide."""
         if self.latency.bin_ns > LONGEST_TELLING_NS:
             return None
         return int(self.latency.n_late[self.explained].sum())
@@ -113,7 +115,7 @@ class Together:
 
 @dataclass(frozen=True)
 class MachineActivity:
-    """What a run knows of the machine's own doing."""
+    """What a run recorded of the machine's own delays."""
 
     leg: str
     together: Together | None
@@ -127,18 +129,19 @@ class MachineActivity:
         hiccups: Mapping[int, Mapping[str, Any]],
         one_host: bool,
     ) -> Self:
-        """one_host: the front ends were here, too, so that a latency depends on the cores beside the chain's."""
+        """Built from a node's records. one_host: the front ends ran here too, so that a latency also depends on
+        other cores than the chain's."""
         watched = tuple(one for one in Hiccups.of(hiccups) if one_host or one.is_on_the_way)
         return cls(leg, Together.of(Series.of(latency[leg]), watched) if leg in latency else None, watched)
 
     @property
     def floor_ns(self) -> int | None:
-        """What no p99.9 of a latency can be below: that of the worst core."""
+        """Lower limit of any p99.9 of the latency: the p99.9 of the worst core's wake-up delay. None: unknown."""
         known = [one.delays["p999_ns"] for one in self.hiccups if one.delays["p999_ns"] is not None]
         return max(known, default=None)
 
     def as_dict(self) -> dict[str, Any] | None:
-        """For summary.json; None where the machine was not watched."""
+        """The values for summary.json; None where the machine was not watched."""
         if not self.hiccups:
             return None
         late = (
@@ -164,9 +167,9 @@ class MachineActivity:
 
     @property
     def line(self) -> str:
-        """In words; empty where nothing is known."""
+        """The delays in words; empty where nothing is known."""
         if self.floor_ns is None:
-            return ""  # too little was seen, or nothing
+            return ""  # too few wake-ups were recorded, or none
         words = f"machine's own floor p99.9 {self.floor_ns * 1e-6:.2f} ms"
         if self.together is None:
             return words

@@ -1,13 +1,13 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What a histogram of latencies can say, and no more: its bins are 3 % wide, and a quantile is an estimate from the few
-events beyond it."""
+"""Which quantiles a histogram of latencies supports: its bins are 3 % wide, and a quantile is an estimate from the
+few events above it."""
 
 import math
 from collections.abc import Mapping
 from typing import Any
 
 QUANTILES = {"p50_ns": 0.5, "p90_ns": 0.9, "p99_ns": 0.99, "p999_ns": 0.999, "p9999_ns": 0.9999}
-LEAST_BEYOND = 10  # events above a quantile; so few scatter by a third
+LEAST_BEYOND = 10  # events above a quantile; with 10 the estimate scatters by a third
 DIGITS = 3
 
 
@@ -17,7 +17,7 @@ def can_tell(count: int, share: float) -> bool:
 
 
 def honest(stage: Mapping[str, Any]) -> dict[str, Any]:
-    """The statistics of a leg (_engine.pyi), a quantile that its events cannot tell as None."""
+    """The statistics of a leg (_engine.pyi); a quantile with too few events above it is None."""
     count = int(stage.get("count", 0))
     unknown = {name: None for name, share in QUANTILES.items() if name in stage and not can_tell(count, share)}
     return {**stage, **unknown}
@@ -28,7 +28,7 @@ def honest_legs(legs: Mapping[str, Mapping[str, Any]]) -> dict[str, dict[str, An
 
 
 def rounded(value: float | None) -> str:
-    """Three digits, with the zeros that belong to them: 0.0512, 8.10, 445,000; None: -."""
+    """The value with three digits, including trailing zeros: 0.0512, 8.10, 445,000; None: -."""
     if value is None:
         return "-"
     value = float(f"{value:.{DIGITS}g}")
@@ -37,5 +37,5 @@ def rounded(value: float | None) -> str:
 
 
 def microseconds(value_ns: float | None) -> str:
-    """Without the unit."""
+    """The value in microseconds, without the unit."""
     return rounded(None if value_ns is None else value_ns * 1e-3)

@@ -31,14 +31,14 @@ class Record(ABC):
     source: CounterDict | None
     latency: Mapping[str, Mapping[str, Any]]
     wall_s: float
-    latency_over_time: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)  # chains.ChainNode
-    hiccups: Mapping[int, Mapping[str, Any]] = field(default_factory=dict)  # by core, likewise
-    history: tuple[Moment, ...] = ()  # while it went on
+    latency_over_time: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)  # as in ChainNode
+    hiccups: Mapping[int, Mapping[str, Any]] = field(default_factory=dict)  # by core, as in ChainNode
+    history: tuple[Moment, ...] = ()  # samples taken during the run
     states: Mapping[str, str] = field(default_factory=dict)
     notices: tuple[Notice, ...] = ()
     interrupted: bool = False
     one_host: bool = False
-    interface: str = ""  # that the front ends' datagrams leave by, where they are led from here
+    interface: str = ""  # where the front ends' datagrams leave, if the front ends are led from here
     cpu: Mapping[str, float] | None = None  # CpuTime.shares, while the front ends were sending
     made: MadeByBoard = field(default_factory=dict)
     came: CameByBoard = field(default_factory=dict)
@@ -47,17 +47,17 @@ class Record(ABC):
 
     @property
     def whole_source(self) -> CounterDict | None:
-        """The front ends' counters, if they lived to report the final ones."""
+        """The final counters of the front ends; None if they ended before they could report them."""
         return None if self.ended_badly else self.source
 
     @property
     def whole_way(self) -> str:
-        """The stage of the latency that a run is judged by; empty: none."""
+        """The leg of the latency that the run is judged by; empty: none."""
         return ""
 
     @cached_property
     def machine(self) -> MachineActivity:
-        """How late the machine itself woke threads, and what that explains."""
+        """The machine's delays in waking threads, and which late events they explain."""
         return MachineActivity.of(self.whole_way, self.latency_over_time, self.hiccups, self.one_host)
 
     @abstractmethod

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What is wrong with a run, in one line, and the exit code that goes with it.
+"""What is wrong with a run, in one line, and the exit code of the run.
 
-Every chain lists its flaws (Record.flaws); line and exit code come from here alone, wherever they are shown.
+Every chain lists its flaws (Record.flaws); line and exit code are made here only, wherever they are shown.
 """
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -13,11 +13,11 @@ from anello.account.ledger import TAKEN_FOR_STRANGERS, Counters, Ledger, numbere
 from anello.system import exit_codes
 
 MOST_IN_LINE = 8
-MOST_NAMED = 3  # places in one line
+MOST_NAMED = 3  # places that one line names
 
 
 class Word(StrEnum):
-    """What a run is worth, best first. docs/reference/exit-codes.md says when a run is what."""
+    """What a run is worth, best first. docs/reference/exit-codes.md defines each word."""
 
     GOOD = "good"
     AS_ORDERED = "good, with the faults that were asked for"
@@ -39,11 +39,12 @@ EXIT_CODES = {
 
 @dataclass(frozen=True)
 class Flaw:
-    """One way in which a run delivered less than was made, or otherwise than was asked.
+    """One way in which a run delivered less than was made, or something other than was configured.
 
-    words: after the number, e.g. "fragments late"; n is None where nothing is counted. ordered: by the configuration
-    (faults, drop policies). word: what a run is that has this flaw; Word.GOOD where it is only told, such as time that
-    the front ends skipped. where: its boards or nodes. since_s: after the run's start. remedy: what to do.
+    words: after the number, e.g. "fragments late"; n is None where nothing is counted. ordered: the configuration
+    caused it (faults, drop policies). word: what a run with this flaw is worth; Word.GOOD where it is only reported,
+    such as time that the front ends skipped. where: its boards or nodes. since_s: after the run's start. remedy: what
+    to do.
     """
 
     words: str
@@ -52,7 +53,7 @@ class Flaw:
     word: Word = Word.LOST
     where: tuple[str, ...] = ()
     since_s: float | None = None
-    of: int = 0  # how many there are, where that says more
+    of: int = 0  # the total that n is part of, where it helps
     remedy: str = ""
 
     @property
@@ -63,7 +64,7 @@ class Flaw:
 
     @property
     def in_full(self) -> str:
-        """What, how much, where, since when, what to do."""
+        """What, how many, where, since when, and what to do."""
         more = len(self.where) - MOST_NAMED
         where = ", ".join(self.where[:MOST_NAMED]) + (f" and {more} more" if more > 0 else "")
         since = "" if self.since_s is None else f"since {self.since_s:.1f} s"
@@ -72,7 +73,7 @@ class Flaw:
 
     @property
     def counts(self) -> Word:
-        """What it makes of a run."""
+        """The verdict on a run that has only this flaw."""
         return Word.AS_ORDERED if self.ordered and self.word is not Word.GOOD else self.word
 
     def as_dict(self) -> dict[str, Any]:
@@ -89,8 +90,8 @@ class Flaw:
 
 @dataclass(frozen=True)
 class Verdict:
-    """flaws: the gravest first. ended_badly: why the run could not be led to its end, e.g. that the front ends were
-    killed."""
+    """The judgement of a run. flaws: the worst first. ended_badly: why the run could not be brought to its end, e.g.
+    that the front ends were killed."""
 
     flaws: tuple[Flaw, ...]
     balanced: bool
@@ -100,7 +101,7 @@ class Verdict:
 
     @property
     def word(self) -> Word:
-        """The worst that applies."""
+        """The worst word of all flaws."""
         found = [flaw.counts for flaw in self.flaws]
         found += [Word.UNKNOWN] if self.ended_badly else []
         found += [] if self.balanced else [Word.WRONG]
@@ -108,17 +109,17 @@ class Verdict:
 
     @property
     def is_whole(self) -> bool:
-        """Nothing is wrong, nothing was left out, and there is nothing to be told."""
+        """True if nothing is wrong, nothing was left out, and nothing is to be reported."""
         return self.word is Word.GOOD and not self.flaws and not self.interrupted
 
     @property
     def is_as_ordered(self) -> bool:
-        """Nothing is wrong but what the configuration wanted so."""
+        """True if nothing is wrong except what the configuration asked for."""
         return self.word in (Word.GOOD, Word.AS_ORDERED)
 
     @property
     def line(self) -> str:
-        """For people."""
+        """The verdict in one line for the operator."""
         wrong = [self.ended_badly] if self.ended_badly else []
         wrong += [] if self.balanced else ["the ledger does not balance"]
         wrong += _listed([flaw for flaw in self.flaws if flaw.counts not in (Word.GOOD, Word.AS_ORDERED)])
@@ -130,8 +131,8 @@ class Verdict:
         return "; ".join([*said, *told, *(["stopped as ordered"] if self.interrupted else [])])
 
     def since(self, history: Sequence[tuple[float, Mapping[str, int]]]) -> "Verdict":
-        """Each flaw with the time at which it was first seen. history: time since the start, s, and what was lost by
-        then, by the flaws' words."""
+        """The same verdict; each flaw has the time when it was first seen. history: time since the start in s, and
+        the losses until then, by the flaws' words."""
         first: dict[str, float] = {}
         for time_s, lost in reversed(history):
             first |= dict.fromkeys((words for words, n in lost.items() if n), time_s)
@@ -139,7 +140,8 @@ class Verdict:
 
     @property
     def lost(self) -> dict[str, int]:
-        """What makes the run other than good and was not asked for, by cause; what is not counted is 1."""
+        """Losses that nobody configured and that make the run less than good, by cause; a flaw that is not counted
+        is 1."""
         return {flaw.words: flaw.n or 1 for flaw in self.flaws if GRAVITY[flaw.counts] > GRAVITY[Word.AS_ORDERED]}
 
     @property
@@ -148,7 +150,7 @@ class Verdict:
 
     @property
     def exit_code(self) -> int:
-        """A stop that was ordered is no failure."""
+        """The exit code. A stop that the operator asked for is no failure."""
         if self.ended_badly and self.word is Word.UNKNOWN:
             return exit_codes.FAILED
         return EXIT_CODES[self.word]
@@ -164,19 +166,19 @@ class Verdict:
 
 
 def _listed(flaws: Sequence[Flaw]) -> list[str]:
-    """The gravest one with all that is known of it."""
+    """The flaws in words; the worst with all details."""
     more = len(flaws) - MOST_IN_LINE
     listed = [flaw.in_words if index else flaw.in_full for index, flaw in enumerate(flaws[:MOST_IN_LINE])]
     return listed + ([f"and {more} more"] if more > 0 else [])
 
 
 def judged(ledger: Ledger, flaws: Iterable[Flaw], *, interrupted: bool, ended_badly: str = "") -> Verdict:
-    """Flaws with the same words are added up; the ledger's own losses come first."""
+    """The verdict of a finished run. Flaws with the same words are added up; the ledger's own losses come first."""
     return Verdict(_summed([*losses_of(ledger), *flaws]), ledger.balanced, interrupted, ended_badly)
 
 
 def as_it_stands(flaws: Iterable[Flaw], *, balanced: bool) -> Verdict:
-    """Of a run that goes on."""
+    """The verdict of a run that still continues."""
     return Verdict(_summed(flaws), balanced, goes_on=True)
 
 
@@ -198,7 +200,7 @@ def losses_of(ledger: Ledger) -> list[Flaw]:
 
 
 def _summed(flaws: Iterable[Flaw]) -> tuple[Flaw, ...]:
-    """The gravest first."""
+    """Flaws with the same words added up, the worst first."""
     by_words: dict[tuple[str, bool, Word], Flaw] = {}
     for flaw in flaws:
         key = (flaw.words, flaw.ordered, flaw.word)
@@ -218,7 +220,8 @@ def _together(one: Flaw, other: Flaw) -> Flaw:
 
 # --- Of every chain -----------------------------------------------------------------------------------------------
 def source_flaws(source: Mapping[str, Mapping[str, int]] | None, asked_s: float = 0.0) -> list[Flaw]:
-    """What the front ends could not keep up with. asked_s: the time that they were to send, where it is known."""
+    """Flaws of the front ends: rates and times that they did not reach. asked_s: the configured sending time in s,
+    if known."""
     forgone_s = ((source or {}).get("source") or {}).get("time_forgone_ns", 0) * 1e-9
     if not forgone_s:
         return []
@@ -231,8 +234,8 @@ ENDED = 2  # build.board<b>.state
 
 
 def proof_flaws(node: Counters, source: Counters | None, *, interrupted: bool) -> list[Flaw]:
-    """What is missing as a proof that a run is good: that something came, and that the end of each board came, if
-    nobody stopped the node before."""
+    """What is missing as a proof that a run is good: data arrived, and the end of every board arrived, unless the
+    node was stopped before."""
     of_capture = list(_capture_flaws(node.get("receive.capture", {})))
     if not n_came(node):
         remedy = "see what is sent here (anello dump PORT) and what this host lets in (anello doctor)"
@@ -252,7 +255,7 @@ CAPTURE_FLAWS = {  # counter of receive.capture -> words, what to do
 
 
 def _capture_flaws(capture: Mapping[str, int]) -> Iterator[Flaw]:
-    """What a capture file had for the node's ports and the node could not use."""
+    """Flaws for packets of a capture file that were sent to the node's ports and that the node could not use."""
     for name, (words, remedy) in CAPTURE_FLAWS.items():
         if n := capture.get(name, 0):
             yield Flaw(words, n, remedy=remedy)
@@ -262,13 +265,13 @@ def _capture_flaws(capture: Mapping[str, int]) -> Iterator[Flaw]:
 
 
 def n_came(node: Counters) -> int:
-    """Datagrams, or frames where the card takes them."""
+    """Datagrams that the node received, or frames where the card captures frames."""
     received = sum(values.get("datagrams", 0) for block, values in node.items() if block.startswith("receive."))
     return received or node.get("nanet", {}).get("frames", 0)
 
 
 def _boards_without_end(node: Counters, source: Counters) -> Iterator[Flaw]:
-    """Of boards that sent something. One that plays dead has no end, as was asked for."""
+    """Boards that sent data and no end of run. A board that is configured to play dead has no end."""
     by_order: dict[bool, list[str]] = {}
     for number, block in numbered(node, "build.board"):
         sent = node.get(f"receive.board{number}", {}).get("packets", 0) or block.get("placed", 0)
@@ -281,24 +284,24 @@ def _boards_without_end(node: Counters, source: Counters) -> Iterator[Flaw]:
 
 
 def effort_flaws(n_decided: int, with_less: Mapping[str, int], most_share: float) -> list[Flaw]:
-    """Events that were decided with less effort than configured, by how: more than most_share of all makes the run
-    degraded."""
+    """Flaws for events that were decided with less effort than configured, by kind of effort: above the share
+    most_share of all events they make the run degraded."""
     is_degraded = sum(with_less.values()) > most_share * n_decided
     word = Word.DEGRADED if is_degraded else Word.GOOD
     remedy = "give the node more cores, send less, or let it take longer: trigger.deadline_us" if is_degraded else ""
     return [Flaw(words, n, word=word, of=n_decided, remedy=remedy) for words, n in with_less.items() if n]
 
 
-DROP_POLICIES = ("drop_new", "overwrite_oldest")  # of receive.policy
+DROP_POLICIES = ("drop_new", "overwrite_oldest")  # values of receive.policy
 
 
 def is_reordered(source: Mapping[str, Mapping[str, int]] | None) -> bool:
-    """Front ends sent out of order on purpose, so that what is late was ordered."""
+    """True if front ends sent packets out of order on purpose, so that late packets were to be expected."""
     return any(block.get("packets_reordered_injected") for block in (source or {}).values())
 
 
 def incomplete_flaws(n: int, ledger: Ledger, others: Iterable[Flaw]) -> list[Flaw]:
-    """n events without a board's fragment: as configured if only configured losses can have caused them."""
+    """Flaws for n events without a board's fragment: ordered if only configured losses can have caused them."""
     losses = [flaw for flaw in (*losses_of(ledger), *others) if flaw.n and flaw.word is Word.LOST]
     ordered = bool(losses) and all(one.ordered for one in losses)
     return [Flaw("events incomplete", n, ordered, Word.INCOMPLETE)] if n else []
@@ -313,7 +316,8 @@ PUBLISH_FLAWS = {  # counter -> words, whether the configuration orders it
 
 
 def publish_flaws(node: Mapping[str, Mapping[str, int]], publisher: str = "publish") -> list[Flaw]:
-    """Records that subscribers did not get. That nobody subscribed is no flaw. publisher: its block of counters."""
+    """Flaws for records that subscribers did not get. A run without subscribers has no such flaw. publisher: its
+    block of counters."""
     block = node.get(publisher, {})
     flaws = [Flaw(words, block.get(name, 0), ordered) for name, (words, ordered) in PUBLISH_FLAWS.items()]
     return [flaw for flaw in flaws if flaw.n]

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Such a chain, as the command line leads it. A detector derives from PacketChain."""
+"""A chain of numbered packets, as the command line runs it. A detector derives from PacketChain."""
 
 from collections.abc import Iterator, Sequence
 from typing import Any
@@ -20,7 +20,7 @@ class PacketChain(Chain):
     config: PacketConfig
 
     def rows(self, node: Reader) -> Iterator[Row]:
-        """The detector's own rows of the ledger, by its counters; none, unless it has some."""
+        """The detector's own rows of the ledger, made from its counters; empty if it has none."""
         return iter(())
 
     def keeper(self) -> "NothingKept":
@@ -41,14 +41,14 @@ class PacketChain(Chain):
 
 
 class NothingKept:
-    """Such a node offers no samples."""
+    """A stand-in for the event samples: these nodes offer none."""
 
     def look(self, node: ChainNode) -> None:
         pass
 
 
 class PacketMeter(Meter):
-    """Packets of a running node."""
+    """Counts the packets of a running node for the display."""
 
     def _sums(self, counters: CounterDict) -> tuple[int, ...]:
         return total(counters, "receive.port", "bytes"), total(counters, "receive.board", "used")

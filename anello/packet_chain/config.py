@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The configuration that such a chain has at least. A detector derives from PacketConfig and adds sections."""
+"""The configuration that every chain of numbered packets has. A detector derives from PacketConfig and adds
+sections."""
 
 from collections.abc import Iterator
 
@@ -42,7 +43,7 @@ class PacketConfig(FrontEndsConfig):
 
     @property
     def packet_bytes(self) -> int:
-        """What the largest can have; a detector may know better."""
+        """Size of the largest possible packet in bytes; a detector may override it with a smaller one."""
         return IP_AND_UDP_BYTES + MAX_PACKET_BYTES
 
     @property
@@ -51,7 +52,7 @@ class PacketConfig(FrontEndsConfig):
 
     @property
     def n_packets(self) -> int:
-        """Of each board in the run; 0: endless."""
+        """Number of packets of each board in the run; 0: endless."""
         if self.run.n_packets or not self.run.duration_s:
             return self.run.n_packets
         return min(greatest(PacketRunKeys, "n_packets"), max(1, round(self.run.duration_s * self.boards.rate_hz)))
@@ -60,7 +61,7 @@ class PacketConfig(FrontEndsConfig):
         return {"run.n_packets": self.n_packets}
 
     def source_values(self) -> dict[str, Scalar]:
-        """All keys under their whole names."""
+        """All keys of the front ends under their full names."""
         return self.flat()
 
     def relations(self) -> Iterator[Relation]:

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The ledger of numbered packets: each that a board made was used, or there is a cause why not."""
+"""The ledger of numbered packets: each packet that a board made was used, or was lost for a named cause."""
 
 from collections.abc import Callable, Iterator, Mapping
 
@@ -32,13 +32,13 @@ OwnRows = Callable[[Reader], Iterator[Row]]
 
 
 def malformed(node: Counters) -> list[Part]:
-    """Datagrams of which nothing was used, by verdict."""
+    """Datagrams that the node could not use at all, by verdict."""
     verdicts = node.get("receive.verdict", {})
     return [(f"malformed: {verdict}", n) for verdict, n in verdicts.items() if verdict != "ok"]
 
 
 def losses(node: Counters) -> dict[str, int]:
-    """Datagrams that came and were not used, by cause; causes with none are left out."""
+    """Datagrams that arrived and were not used, by cause; causes without datagrams are left out."""
     fates = {words: total(node, "receive.board", name) for name, words in FATES.items() if name != "used"}
     return {words: n for words, n in (fates | dict(malformed(node))).items() if n}
 
@@ -53,7 +53,7 @@ def build_ledger(
     made: MadeByBoard,
     came: CameByBoard,
 ) -> Ledger:
-    """own_rows: what the detector does with packets used."""
+    """The ledger of the run. own_rows: the detector's rows on the packets used."""
     node, source = Reader(node_counters), Reader(source_counters) if source_counters is not None else None
     matches = {board: match for board in range(n_boards) if (match := _match(made.get(board), came.get(board)))}
     boards = [row for board in range(n_boards) for row in _board_rows(node, source, board, matches.get(board))]
@@ -63,7 +63,7 @@ def build_ledger(
 
 
 def _match(made: ListedAsMade | None, came: ListedAsCame | None) -> Matched | None:
-    """A board's numbers never begin anew, whatever the node took for a restart."""
+    """Matches sent and received numbers. A board never restarts here, even where the node took a jump for a restart."""
     return (
         None if made is None or came is None else matched(SentNumbers.of(made), ReceivedNumbers.of(came).in_one_epoch())
     )

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A run of such a chain, as summary, terminal and report show it: packets, and every counter of the detector."""
+"""A run of numbered packets for summary, terminal and report: packets, and every counter of the detector."""
 
 from collections.abc import Iterator, Mapping
 from typing import Any
@@ -18,7 +18,7 @@ LEGS = {"came_to_used": "received by the kernel → used"}
 
 
 class PacketPresentation:
-    """What anello.report.presentation.Presentation asks for."""
+    """Implements anello.report.presentation.Presentation."""
 
     def __init__(self, record: PacketRecord) -> None:
         self._record = record

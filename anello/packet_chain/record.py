@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The results of a run of such a chain, as plain values."""
+"""The results of a run of numbered packets, as plain values."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
@@ -14,7 +14,7 @@ from anello.packet_chain.ledger import OwnRows, build_ledger, flaws
 
 @dataclass(frozen=True)
 class PacketRecord(Record):
-    """One run. own_rows: of the ledger, as the detector has them; meanings: block -> name -> meaning of a counter."""
+    """One run. own_rows: the detector's rows of the ledger; meanings: block -> name -> meaning of a counter."""
 
     config: PacketConfig
     own_rows: OwnRows = lambda node: iter(())
@@ -40,5 +40,5 @@ class PacketRecord(Record):
 
     @property
     def own_counters(self) -> dict[str, Mapping[str, int]]:
-        """Of the blocks that the detector itself added."""
+        """Counters of the blocks that the detector itself added."""
         return {block: counters for block, counters in self.node.items() if not block.startswith("receive.")}

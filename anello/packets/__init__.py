@@ -5,7 +5,7 @@
         packet = decode(datagram.data)
         print(packet.format, packet.verdict, packet.header)
 
-For looking and for tests, thousands of packets per second; what runs at full rate is anello.card and the chains.
+This is made for inspection and tests, at thousands of packets per second; anello.card and the chains run at full rate.
 """
 
 from collections.abc import Iterator, Mapping, Sequence
@@ -23,15 +23,16 @@ from anello.engine import _engine
 from anello.errors import engine_errors
 
 CAPTURES = tuple(bytes.fromhex(magic) for magic in ("a1b2c3d4", "d4c3b2a1", "a1b23c4d", "4d3cb2a1", "0a0d0d0a"))
-HEAD_BYTES = 64  # of a packet, which say what it is
+HEAD_BYTES = 64  # enough of a packet to recognise its format
 MAX_REST_BYTES = 65_536
-UNKNOWN = "unknown"  # the format of what begins like none and is right in none
+UNKNOWN = "unknown"  # the format of a packet that no parser recognises or accepts
 
 
 @dataclass(frozen=True)
 class Table:
-    """What a packet holds many of. columns: uint64[n] or int64[n], by name; units by the same names, "" where a number
-    only counts. A column `event` holds rows of the table before, a column `verdict` indices into verdicts()."""
+    """A table of equal entries in a packet. columns: uint64[n] or int64[n], by name; units by the same names, ""
+    where a number only counts. In the column `event` stand rows of the previous table, in the column `verdict`
+    indices into verdicts()."""
 
     columns: Mapping[str, NDArray[Any]]
     units: Mapping[str, str]
@@ -42,8 +43,9 @@ class Table:
 
 @dataclass(frozen=True)
 class Packet:
-    """What one datagram says. verdict: "ok", or why nothing of it is used (verdicts() says it in words). header and
-    units by name, in the order of the format; empty where there is none to be read. tables only where it is ok."""
+    """The contents of one datagram. verdict: "ok", or why nothing of it is used (verdicts() has the definitions).
+    header and units by name, in the order of the format; empty where the header cannot be read. tables only where
+    the verdict is ok."""
 
     format: str
     verdict: str
@@ -58,9 +60,9 @@ class Packet:
 
 @dataclass(frozen=True)
 class Datagram:
-    """One UDP datagram. port: where it went to; time_ns: Unix time of capture or of the kernel's stamp, 0 = unknown;
-    is_cut: longer than what was kept of it. Or a packet of a file of them, from the byte `offset` on: without port and
-    time."""
+    """One UDP datagram, or a packet from a file of packets. port: its destination; time_ns: Unix time of capture or
+    of the kernel's stamp, 0 = unknown; is_cut: only its beginning was stored. A packet of a file has its byte
+    position `offset`, and neither port nor time."""
 
     port: int
     source: tuple[IPv4Address, int]
@@ -82,13 +84,13 @@ def verdicts() -> Mapping[str, str]:
 
 
 def recognise(data: bytes) -> str | None:
-    """The format by magic number, or the one without such a number in which all is right; None: none."""
+    """The format by magic number, or the format without magic number whose parser accepts the packet; None: none."""
     return _engine.recognised_format(data) or None
 
 
 def decode(data: bytes, format_name: str | None = None) -> Packet:
-    """Any bytes give a packet and a verdict. format_name: one of formats(); None: as recognise() finds. Raises
-    ConfigError for a format that there is not."""
+    """Parses a datagram; any bytes give a packet with a verdict. format_name: one of formats(); None: as recognise()
+    finds. Raises ConfigError for an unknown format."""
     name = format_name or recognise(data)
     if name is None:
         return Packet(UNKNOWN, "wrong_magic", {}, {}, {})
@@ -116,10 +118,11 @@ def samples(packet: Packet) -> NDArray[np.uint16]:
 
 # --- Where datagrams come from ------------------------------------------------------------------------------------
 class DatagramReader:
-    """Datagrams of a capture file, to its end, or of live ports, without end. `format_name` only says where
-    super-packets of a capture are to be cut; None: as each packet's own header says.
+    """Datagrams of a capture file, until its end, or of live ports, without end. `format_name` only says how
+    super-packets of a capture are split; None: by each packet's own header.
 
-    Raises ConfigError (no capture file, another link type) and OSError (a port in use)."""
+    Raises ConfigError (no capture file, another link type) and OSError (a port in use).
+    """
 
     def __init__(
         self,
@@ -138,7 +141,7 @@ class DatagramReader:
         self.ports = [self._native.port(i) for i in range(len(ports))] if capture is None else []
 
     def next(self) -> list[Datagram]:
-        """What is there now, some at a time; it never waits."""
+        """Some of the datagrams that have arrived; it never waits."""
         return [
             Datagram(port, (IPv4Address(host), source_port), time_ns, is_cut, data)
             for port, (host, source_port), time_ns, is_cut, data in self._native.next()
@@ -149,26 +152,27 @@ class DatagramReader:
         return self._native.finished()
 
     def fileno(self) -> int:
-        """Readable when next() would give something; live ports only."""
+        """A file descriptor that is readable when next() would return a datagram; live ports only."""
         return self._native.fileno()
 
     def kernel_dropped(self) -> int:
-        """Datagrams that the kernel dropped in front of the live ports."""
+        """Datagrams that the kernel dropped before the live ports were read."""
         return self._native.kernel_dropped()
 
     def skipped(self) -> dict[str, int]:
-        """Frames of a capture that are no datagrams, number by meaning; only those that there were."""
+        """Frames of a capture that are no datagrams: meaning -> number; kinds that did not occur are left out."""
         frames = self._native.frames()
         return {meaning: number for name, (meaning, number) in frames.items() if name != "udp" and number}
 
     def read_error(self) -> str:
-        """Why a capture could not be read to its end; empty where it could."""
+        """Why a capture could not be read to its end; empty where it was."""
         return self._native.read_error()
 
 
 class FileReader:
-    """The packets of a file that holds nothing else, one behind the other, all of one format, which says how long they
-    are. What of them is none is given as one packet, and read_error() says so. As Reader."""
+    """Packets of a file that holds only packets of one format, one after the other; the format gives each packet's
+    length. Bytes that are no packet are returned as one packet, and read_error() reports them. Same methods as
+    Reader."""
 
     def __init__(self, path: Path, format_name: str) -> None:
         self.ports: list[int] = []
@@ -177,7 +181,7 @@ class FileReader:
 
     @staticmethod
     def format_of(path: Path, format_name: str | None = None) -> str | None:
-        """Of such a file, or as named; None: it is none, or a capture."""
+        """The format of such a file, or format_name if given; None: the file is of no such format, or is a capture."""
         if not path.is_file():
             return None
         with path.open("rb") as file:
@@ -186,7 +190,7 @@ class FileReader:
         return name if name and not head.startswith(CAPTURES) and _engine.packet_bytes(head, name) else None
 
     def next(self) -> list[Datagram]:
-        """The next one."""
+        """The next packet; an empty list at the end."""
         offset = self._file.tell()
         n_bytes = _engine.packet_bytes(self._file.read(HEAD_BYTES), self._format)
         if not 0 < n_bytes <= self._left:
@@ -210,12 +214,12 @@ class FileReader:
         return {}
 
     def read_error(self) -> str:
-        """Why the file could not be read to its end; empty where it could."""
+        """Why the file could not be read to its end; empty where it was."""
         return self._error
 
 
 def read_capture(path: Path | str, format_name: str | None = None) -> Iterator[Datagram]:
-    """All UDP datagrams over IPv4 of a capture file (pcap, pcapng; "-": standard input), super-packets taken apart."""
+    """All UDP datagrams over IPv4 of a capture file (pcap, pcapng; "-": standard input); super-packets are split."""
     reader = DatagramReader(Path(path), format_name=format_name)
     while not reader.finished():
         yield from reader.next()

@@ -18,28 +18,29 @@ from anello.packets import Datagram, DatagramReader, FileReader, Packet, Table
 from anello.system.exit_codes import FAILED, INTERRUPTED
 from anello.system.interruption import Interruption, interruptible
 
-N_SHOWN = 4  # values of a column, unless all are asked for
-LOOK_S = 0.2  # a live port is waited on this long before the clock and Ctrl-C are looked at again
+N_SHOWN = 4  # values shown of each column, unless all are requested
+LOOK_S = 0.2  # s; the longest wait for a live port before the clock and Ctrl-C are checked again
 
 
 @dataclass(frozen=True)
 class Options:
     targets: Sequence[str]  # one capture file, or UDP ports
-    formats: Sequence[str] = ()  # NAME, or PORT=NAME
-    ports: Sequence[int] = ()  # only these, of a capture
+    formats: Sequence[str] = ()  # each NAME or PORT=NAME
+    ports: Sequence[int] = ()  # ports of a capture to show; empty: all
     count: int | None = None
     seconds: float | None = None
     address: str = "127.0.0.1"
     hex: bool = False
     verbose: bool = False
     quiet: bool = False
-    bad: bool = False  # only what is not ok
+    bad: bool = False  # show only packets whose verdict is not ok
     json: bool = False
 
 
 @dataclass
 class Formats:
-    """Which format a port's packets have: as named, else as recognised, else as that port's packets before."""
+    """The format of a port's packets: the configured one, else the recognised one, else that of the port's earlier
+    packets."""
 
     named: str | None
     by_port: Mapping[int, str]
@@ -75,7 +76,7 @@ def _is_port(text: str) -> bool:
 
 # --- The command --------------------------------------------------------------------------------------------------
 def dump(options: Options) -> int:
-    """Prints to standard output, and what it all was to standard error. Returns the exit code."""
+    """Prints packets to standard output and a summary to standard error. Returns the exit code."""
     formats = Formats.of(options.formats)
     reader = _open(options, formats)
     for port in reader.ports:
@@ -141,7 +142,7 @@ def _reason(name: str, verdict: str) -> str:
 
 # --- In words -----------------------------------------------------------------------------------------------------
 def text_of(number: int, datagram: Datagram, packet: Packet, options: Options) -> str:
-    """One line of where and what, then one per table, indented."""
+    """One line with origin and header, then an indented line for each table."""
     host, port = datagram.source
     verdict = "ok" if packet.is_ok else f"{packet.verdict} ({_reason(packet.format, packet.verdict)})"
     length = f"{len(datagram.data)} B{' of a longer one' if datagram.is_cut else ''}"
@@ -183,7 +184,7 @@ def _number(value: int, unit: str) -> str:
 
 
 def _columns(name: str, table: Table) -> Iterator[str]:
-    """The first values of each column, side by side."""
+    """The first values of each column, next to each other."""
     if len(table) == 0:
         return
     more = " ..." if len(table) > N_SHOWN else ""
@@ -205,13 +206,13 @@ def _rows(name: str, table: Table) -> Iterator[str]:
 
 
 def _unit(name: str, unit: str, form: str = " [{}]") -> str:
-    """Nothing where the name ends in it."""
+    """The unit in words; empty where the column's name ends in it."""
     said = unit in ("", "hex", "verdict") or name.endswith((f"_{unit}", f"_{unit}".replace(" ", "")))
     return "" if said else form.format(unit)
 
 
 def hex_lines(data: bytes) -> Iterator[str]:
-    """As tcpdump -X has them."""
+    """Hexadecimal and ASCII lines in the format of tcpdump -X."""
     for at in range(0, len(data), 16):
         line = data[at : at + 16]
         text = "".join(chr(byte) if 32 <= byte < 127 else "." for byte in line)

@@ -1,2 +1,2 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What is remembered of runs: one SQLite file in the directory of all runs (docs/how-to/runs.md)."""
+"""The catalogue of runs: one SQLite file in the directory of all runs (docs/how-to/runs.md)."""

@@ -19,15 +19,15 @@ from anello.catalogue.tables.runs import RunTable
 
 
 class Catalogue:
-    """One file, and what it holds: runs, configurations, files, notices, alarms, log, history, and news of them. Each
-    call of theirs is one short transaction, or a read; each may raise CatalogueError. Runs that crashed are closed when
-    the file is opened, and by close_crashed(). Any thread may call."""
+    """One file with its tables: runs, configurations, files, notices, alarms, log, history, and news of them. Each
+    call to a table is one short transaction, or a read; each may raise CatalogueError. Opening the file and
+    close_crashed() close the runs that crashed. Any thread may call."""
 
     def __init__(
         self, path: Path, *, busy_s: float = BUSY_S, clock: Clock = time.time_ns, read_only: bool = False
     ) -> None:  # fmt: skip
-        """path: its file. busy_s: the longest wait for other processes. read_only: for a file that this user may not
-        write. Raises CatalogueError."""
+        """Opens the file at `path`. busy_s: the longest wait for other processes. read_only: for a file that this
+        user may not write. Raises CatalogueError."""
         self.path = path
         self.database = Database(path, busy_s=busy_s, read_only=read_only)
         self.configurations = ConfigurationTable(self.database)
@@ -43,7 +43,7 @@ class Catalogue:
 
     @classmethod
     def to_look_at(cls, path: Path) -> Self:
-        """One that is there, also where this user may not write it. Raises CatalogueError."""
+        """Opens an existing catalogue for reading, also where this user may not write it. Raises CatalogueError."""
         if not path.exists():
             raise CatalogueError(f"there is no catalogue {path}: no run was made there. Name the runs' directory")
         try:
@@ -63,10 +63,10 @@ class Catalogue:
         self.database.close()
 
     def close_crashed(self) -> list[int]:
-        """Numbers of runs whose process was found gone, and which are closed now. Raises CatalogueError."""
+        """Closes the runs whose process no longer exists, and returns their numbers. Raises CatalogueError."""
         return crashed.close_crashed(self.runs, self.configurations)
 
 
 def of_runs_in(directory: Path | str) -> Path:
-    """Where the catalogue lies; directory: run.directory."""
+    """The path of the catalogue; directory: run.directory."""
     return Path(directory) / FILE

@@ -21,7 +21,7 @@ Directory = Annotated[
 ]  # fmt: skip
 Number = Annotated[int, typer.Argument(metavar="RUN", help="Its number.")]
 AsJson = Annotated[bool, typer.Option("--json", help="Everything, for programs.")]
-HERE = Path("runs")  # as run.directory has it: without the library that keys are declared with
+HERE = Path("runs")  # the default of run.directory, written here so that the library that declares keys is not loaded
 
 
 @runs_app.command("list")
@@ -185,14 +185,14 @@ def _print_json(value: Any) -> None:
 
 
 def _one_of(words: Any, given: str | None, option: str) -> str | None:
-    """Raises ConfigError."""
+    """Checks that `given` is one of the words. Raises ConfigError."""
     if given is not None and given not in list(words):
         raise ConfigError(option, f"must be one of {', '.join(words)}", given, "See --help")
     return given
 
 
 def _time_ns(text: str) -> int:
-    """Raises ConfigError."""
+    """Reads a time given in words. Raises ConfigError."""
     try:
         time = datetime.fromisoformat(text)
         return int((time if time.tzinfo else time.replace(tzinfo=UTC)).timestamp()) * 1_000_000_000

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""All that is known at a run's end, and what people say of it."""
+"""The results that are known at a run's end, and the quality that people give it."""
 
 import json
 import sqlite3
@@ -13,7 +13,7 @@ MOST_BITS = 63  # of a whole number in SQLite
 
 
 class Quality(StrEnum):
-    """What people say of a run."""
+    """The quality that people give a run."""
 
     UNKNOWN = "unknown"
     GOOD = "good"
@@ -23,7 +23,7 @@ class Quality(StrEnum):
 
 @dataclass(frozen=True)
 class LossCount:
-    """What was lost for one cause; ordered: by the configuration."""
+    """Number lost for one cause; ordered: the configuration caused the loss."""
 
     cause: str
     n: int
@@ -32,7 +32,7 @@ class LossCount:
 
 @dataclass(frozen=True)
 class Leg:
-    """A latency histogram. bins: lower edge, upper edge, count, of those with events; ns."""
+    """A latency histogram. bins: (lower edge, upper edge, count) of the bins with events; ns."""
 
     count: int
     bins: Sequence[tuple[float, float, int]]
@@ -40,21 +40,21 @@ class Leg:
 
 @dataclass(frozen=True)
 class End:
-    """What is known at a run's end; None: not known."""
+    """The results at a run's end; None: not known."""
 
     state: str
     exit_code: int | None = None
     balanced: bool | None = None
     events: int | None = None
-    lost: int | None = None  # for causes that were not configured
-    bytes: int | None = None  # that came in
-    seconds: float | None = None  # that the rate is of
-    leg: str | None = None  # of the latency, that judges the run; its quantiles:
+    lost: int | None = None  # number lost for causes that were not configured
+    bytes: int | None = None  # bytes received
+    seconds: float | None = None  # s; the time over which the rate was taken
+    leg: str | None = None  # the leg of the latency that judges the run; its quantiles:
     p50_ns: float | None = None
     p999_ns: float | None = None
-    verdict: str | None = None  # its line
-    word: str | None = None  # of the verdict: what the run is worth (anello.account.verdict.Word)
-    quality_found: Any = None  # of what was reconstructed, as summary.json has it
+    verdict: str | None = None  # the verdict's line
+    word: str | None = None  # the verdict's word: what the run is worth (anello.account.verdict.Word)
+    quality_found: Any = None  # quality of the reconstruction, as in summary.json
     comment: str = ""
     ended_ns: int | None = None  # wall clock; None: now
     losses: Sequence[LossCount] = ()
@@ -63,7 +63,7 @@ class End:
 
 
 def keep_results(database: sqlite3.Connection, number: int, end: End) -> None:
-    """Of a run, in its tables, in place of what was there. Inside a transaction."""
+    """Replaces a run's results in their tables. Called inside a transaction."""
     for table in ("loss", "latency", "counter_end"):
         database.execute(f"DELETE FROM {table} WHERE run = ?", (number,))
     database.executemany(

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What a run enters of itself. The run is what matters: a catalogue that is locked, full, damaged or read-only is told
-of once, and the run goes on, with a number or without one."""
+"""What a run writes about itself into the catalogue. The run has priority: if the catalogue is locked, full, damaged
+or read-only, the operator gets one message, and the run continues, with a number or without one."""
 
 import os
 import sys
@@ -25,8 +25,8 @@ from anello.system import exit_codes
 from anello.system.exit_codes import FAILED, INTERRUPTED
 from anello.system.run_directory import has_control_room
 
-BEGIN_S, WHILE_RUNNING_S, END_S = 2.0, 0.1, 5.0  # the longest waits for other processes
-MOST_WAITING = 1000  # notices that could not be entered yet
+BEGIN_S, WHILE_RUNNING_S, END_S = 2.0, 0.1, 5.0  # s; the longest waits for other processes
+MOST_WAITING = 1000  # most notices that wait to be entered
 
 
 def _to_standard_error(line: str) -> None:
@@ -39,20 +39,20 @@ def _clear_pages() -> None:
 
 
 class Entry:
-    """Of one run. Nothing here raises, or takes long."""
+    """The catalogue's entry of one run. No method raises or takes long."""
 
     def __init__(self, origin: Origin, directory: Path, catalogue: Catalogue | None,
                  tell: Callable[[str], None] = _to_standard_error) -> None:  # fmt: skip
-        """catalogue: None: the run is in none."""
+        """Makes an entry. catalogue: None: the run is in no catalogue."""
         self.origin, self._directory, self._catalogue, self._tell = origin, directory, catalogue, tell
         self._heard: set[str] = set()  # texts of notices
-        self._waiting: list[Notice] = []  # those that are not entered yet
-        self._state = ""  # one that is not entered yet
+        self._waiting: list[Notice] = []  # notices that are not entered yet
+        self._state = ""  # a state that is not entered yet
         self._is_over = False
 
     @classmethod
     def begin(cls, config: Config, directory: Path, tell: Callable[[str], None] = _to_standard_error) -> "Entry":
-        """With the run's number, if it could have one. directory: the run's own."""
+        """Enters a run that begins; it gets a number if the catalogue can be used. directory: the run's own."""
         origin = Origin.of(config)
         _clear_pages()
         try:
@@ -66,16 +66,16 @@ class Entry:
 
     @classmethod
     def none(cls, config: Config, directory: Path) -> "Entry":
-        """Of a run that is in no catalogue, such as one of a search."""
+        """An entry for a run that is in no catalogue, such as a run of a search."""
         return cls(Origin.of(config), directory, None)
 
     def state(self, state: str) -> None:
-        """ready, running, draining. What cannot be entered now is entered with what comes next."""
+        """Enters the run's state: ready, running, draining. What cannot be entered now is entered at the next call."""
         self._state = state
         self._enter_what_waits()
 
     def hear(self, notice: Notice) -> None:
-        """A notice of the run, likewise."""
+        """Enters a notice of the run, at once or at the next call."""
         if notice.severity == "detail" or self._catalogue is None:
             return
         self._heard.add(notice.text)
@@ -89,11 +89,12 @@ class Entry:
             self._waiting = []
 
     def end(self, record: Record, exit_code: int, *, aborted: bool = False, directory: Path | None = None) -> None:
-        """With what the run's report has. directory: of its files, if it is another one now; they are entered when the
-        context is left, when all are closed."""
+        """Enters the run's results. directory: where its files are now, if that has changed; the files are entered
+        when the context is left, after all of them are closed."""
         if directory:
             self._move_to(directory)
-        self._waiting += [notice for notice in record.notices if notice.text not in self._heard]  # of other nodes
+        # notices of other nodes
+        self._waiting += [notice for notice in record.notices if notice.text not in self._heard]
         self._enter_end(end_of(record, exit_code, aborted=aborted))
 
     def _move_to(self, directory: Path) -> None:
@@ -101,7 +102,7 @@ class Entry:
         self._enter(lambda catalogue, number: catalogue.runs.set_directory(number, directory))
 
     def fail(self, error: BaseException) -> None:
-        """The run could not be led to its end, or was not wanted; nothing if it has ended."""
+        """Enters that the run failed or was cancelled; does nothing if it has ended."""
         if self._is_over:
             return
         if isinstance(error, KeyboardInterrupt):
@@ -118,13 +119,15 @@ class Entry:
         self._enter(lambda catalogue, number: catalogue.runs.end(number, end))
 
     def _enter_files(self, catalogue: Catalogue, number: int) -> None:
-        if self._directory.resolve() != catalogue.path.parent.resolve():  # else there are those of all runs
+        # otherwise the directory holds the files of all runs
+        if self._directory.resolve() != catalogue.path.parent.resolve():
             catalogue.files.add(number, self._directory)
-        if not has_control_room(catalogue.path.parent):  # else that makes them, and nobody waits for the end of a run
+        # otherwise the control room makes the checksums, and the run need not wait for them
+        if not has_control_room(catalogue.path.parent):
             catalogue.files.add_checksums(number)
 
     def _enter(self, what: Callable[[Catalogue, int], object]) -> bool:
-        """Whether it is in the catalogue now."""
+        """Tries to write to the catalogue; True if that succeeded."""
         if self._catalogue is None or self.origin.number is None:
             return False
         try:
@@ -142,7 +145,7 @@ class Entry:
         return self
 
     def __exit__(self, kind: object, error: BaseException | None, *_: object) -> None:
-        """What is raised before the run has ended is its end."""
+        """An exception that is raised before the run has ended is entered as its end."""
         if error is not None:
             self.fail(error)
         if self._is_over:
@@ -154,5 +157,5 @@ class Entry:
 def _end_by(error: BaseException) -> End:
     known = exit_codes.of(error)
     code = FAILED if known is None else known
-    state = RunState.ABORTED if code in (0, INTERRUPTED) else RunState.FAILED  # it was not wanted
+    state = RunState.ABORTED if code in (0, INTERRUPTED) else RunState.FAILED  # the user cancelled it
     return End(state, exit_code=code, verdict=in_words(error), word=Word.UNKNOWN)

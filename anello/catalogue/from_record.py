@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What a run's record says for the catalogue."""
+"""Converts a run's record into the catalogue's results."""
 
 from collections.abc import Mapping
 from typing import Any
@@ -13,7 +13,7 @@ from anello.system.exit_codes import FAILED
 
 
 def end_of(record: Record, exit_code: int, *, aborted: bool = False) -> End:
-    """exit_code: of the command."""
+    """The catalogue's results of a run. exit_code: of the command."""
     verdict, presentation = record.verdict(), presentation_of(record)
     results = presentation.results()
     losses = [LossCount(flaw.words, flaw.n or 1, flaw.ordered) for flaw in verdict.flaws if flaw.word is not Word.GOOD]
@@ -34,20 +34,20 @@ def end_of(record: Record, exit_code: int, *, aborted: bool = False) -> End:
 
 
 def judging_leg(record: Record, legs: Mapping[str, str]) -> str | None:
-    """The leg of the latency that the run is judged by; else its last one. None: there was none."""
+    """The leg of the latency that the run is judged by, or else the last leg. None: there was no leg."""
     measured = [name for name in [*legs, record.whole_way] if record.latency.get(name, {}).get("count")]
     return measured[-1] if measured else None
 
 
 def histogram(stage: Mapping[str, Any]) -> Leg:
-    """stage: statistics of a leg, with bins_ns and bin_counts."""
+    """A leg's histogram. stage: its statistics, with bins_ns and bin_counts."""
     edges, counts = stage["bins_ns"], stage["bin_counts"]
     bins = [(float(edges[i]), float(edges[min(i + 1, len(edges) - 1)]), int(n)) for i, n in enumerate(counts) if n]
     return Leg(int(stage["count"]), bins)
 
 
 def bytes_in(node: CounterDict) -> int:
-    """That were built into events between nodes, or else received."""
+    """Bytes built into events between nodes, or, without such a building, bytes received."""
     built = sum(values.get("bytes_built", 0) for values in node.values())
     return built or sum(values.get("bytes", 0) for block, values in node.items() if block.startswith("receive."))
 

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Which process a run is of. Process numbers are used again; with their start, the machine's and the name space that
-they count in they are unique."""
+"""The process of a run. The system uses process numbers again; together with the process's start, the machine's
+start and the process namespace they are unique."""
 
 import os
 import socket
@@ -14,10 +14,10 @@ PROC = Path("/proc")
 @dataclass(frozen=True)
 class Process:
     host: str
-    boot: str  # the machine's start
-    number_space: int  # that `number` counts in
+    boot: str  # identifies the machine's start
+    number_space: int  # the process namespace in which `number` counts
     number: int
-    start_ticks: int  # since the machine's start
+    start_ticks: int  # since the machine's start, in clock ticks
 
     @classmethod
     def this(cls) -> "Process":
@@ -25,11 +25,11 @@ class Process:
 
     @classmethod
     def of(cls, number: int) -> "Process":
-        """One that runs here. Raises OSError."""
+        """Describes a process that runs on this machine. Raises OSError."""
         return cls(socket.gethostname(), boot(), _number_space(), number, _start_ticks(number))
 
     def has_ended(self) -> bool:
-        """False where that cannot be known from here: on another host, in another container."""
+        """True if the process has ended. False where that cannot be known: on another host, in another container."""
         if self.host != socket.gethostname():
             return False
         if self.boot != boot():
@@ -54,7 +54,7 @@ def _number_space() -> int:
 
 
 def _start_ticks(number: int) -> int:
-    """A zombie has ended, though it is still listed."""
+    """Start time of a process. A zombie counts as ended, although the system still lists it."""
     fields = (PROC / str(number) / "stat").read_text().rpartition(")")[2].split()
     if fields[0] in ("Z", "X"):
         raise ProcessLookupError

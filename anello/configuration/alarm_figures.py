@@ -1,11 +1,11 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The figures that are looked at while a run goes on: on the page, in the history, by the rules for alarms. One list;
-a chain leaves out what it has not."""
+"""The figures that are sampled during a run for the page, the history and the rules of alarms. All share one list; a
+chain leaves out the figures that it does not have."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-Sample = Mapping[str, float]  # at one moment
+Sample = Mapping[str, float]  # values at one moment
 
 
 @dataclass(frozen=True)

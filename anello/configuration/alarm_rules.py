@@ -17,29 +17,29 @@ class Rule:
     figure: str
     is_above: bool
     value: float
-    seconds: float = 0.0  # that it must hold
+    seconds: float = 0.0  # s; how long the condition must hold
     is_warning: bool = False
 
     @property
     def text(self) -> str:
-        """As it is written."""
+        """The rule as it is written."""
         kept = f" for {self.seconds:g} s" if self.seconds else ""
         before = "warning: " if self.is_warning else ""
         return f"{before}{self.figure} {'>' if self.is_above else '<'} {self.value:g}{kept}"
 
     def is_met(self, sample: Sample) -> bool:
-        """False where the figure is not there."""
+        """True if the sample meets the rule. False where the figure is not there."""
         value = sample.get(self.figure)
         return value is not None and (value > self.value if self.is_above else value < self.value)
 
     def words(self, sample: Sample) -> str:
-        """What is so, for people."""
+        """The rule with the sample's value, in words."""
         figure = FIGURES[self.figure]
         return f"{figure.meaning}: {sample[self.figure]:.4g} {figure.unit}".rstrip() + f" ({self.text})"
 
 
 def parse(text: str) -> Rule:
-    """Raises ValueError with the rule of the form."""
+    """Reads a rule. Raises ValueError with a description of the form."""
     found = FORM.fullmatch(text.strip())
     try:
         assert found is not None
@@ -61,14 +61,14 @@ class Change:
 
 
 class Watch:
-    """Rules against one sample after another. A rule that flickers keeps its alarm until it has not been met for as
-    long as it had to be met, at least a second."""
+    """Checks rules against one sample after another. A rule whose condition changes often keeps its alarm until it
+    has not been met for as long as it had to be met, at least a second."""
 
     LEAST_CLEAR_S = 1.0
 
     def __init__(self, rules: Sequence[Rule]) -> None:
         self._rules = rules
-        self._since_s: dict[Rule, float] = {}  # that it is met and not raised, or raised and not met
+        self._since_s: dict[Rule, float] = {}  # since when a rule is met and not raised, or raised and not met
         self._raised: set[Rule] = set()
 
     @property
@@ -76,7 +76,7 @@ class Watch:
         return frozenset(self._raised)
 
     def look(self, sample: Sample, now_s: float) -> list[Change]:
-        """now_s: on any clock that does not go back."""
+        """Checks one sample. now_s: on any clock that never goes back."""
         return [change for rule in self._rules if (change := self._look(rule, sample, now_s))]
 
     def _look(self, rule: Rule, sample: Sample, now_s: float) -> Change | None:

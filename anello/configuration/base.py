@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What the configurations of all chains have in common, and those of the chains with front ends."""
+"""The part of the configuration that all chains share, and the part of all chains with front ends."""
 
 from abc import abstractmethod
 from collections.abc import Iterator, Mapping, Sequence
@@ -44,7 +44,7 @@ class Relation(NamedTuple):
 
 
 class RelationError(ValueError):
-    """A rule between keys that does not hold."""
+    """A rule between keys is broken."""
 
     def __init__(self, relation: Relation) -> None:
         super().__init__(relation.rule)
@@ -66,21 +66,21 @@ class Config(Section):
     @property
     @abstractmethod
     def n_threads(self) -> int:
-        """Threads of the node."""
+        """Number of the node's threads."""
 
     @property
     @abstractmethod
     def spins(self) -> bool:
-        """Whether threads spin when there is nothing to do."""
+        """True if threads spin when there is nothing to do."""
 
     @property
     @abstractmethod
     def host(self) -> str:
-        """The local address that data comes to."""
+        """The local address at which data arrive."""
 
     @property
     def machines(self) -> list[str]:
-        """Where a farm's nodes are, in the order of their numbers; none: the run has one node, here."""
+        """The machines of a farm's nodes, in the order of the nodes' numbers; empty: the run has one node, here."""
         return []
 
     @property
@@ -90,15 +90,15 @@ class Config(Section):
 
     @property
     def raw_files(self) -> list[str]:
-        """Those of them that cannot say themselves which run they are of."""
+        """Those data files whose format cannot store which run they belong to."""
         return []
 
     def flat(self) -> dict[str, Scalar]:
-        """All values by dotted key, e.g. `receive.gro`; the run's length as the run needs it."""
+        """All values by dotted key, e.g. `receive.gro`; the run's length in the form that the run needs."""
         return self.as_given()
 
     def as_given(self) -> dict[str, Scalar]:
-        """All values by dotted key, as file and settings have them."""
+        """All values by dotted key, as in the file and the settings."""
         return dict(flatten(self.model_dump(by_alias=True)))
 
     def whole(self) -> dict[str, Scalar]:
@@ -118,7 +118,7 @@ class Config(Section):
 
 
 class FrontEndsConfig(Config):
-    """Of a chain that receives what front ends send."""
+    """The configuration of a chain that receives what front ends send."""
 
     source_section: ClassVar[str]  # name of the section of the front ends
 
@@ -138,7 +138,7 @@ class FrontEndsConfig(Config):
 
     @abstractmethod
     def run_length(self) -> dict[str, int]:
-        """The key that ends the run, and its value as the duration says; 0: endless."""
+        """The key that ends the run, and its value according to the duration; 0: endless."""
 
     @property
     def placement(self) -> PlacementSection:
@@ -150,7 +150,7 @@ class FrontEndsConfig(Config):
 
     @property
     def n_lanes(self) -> dict[str, int]:
-        """Of stages that have more than one, each on a thread of its own."""
+        """The number of lanes of each stage that has more than one; each lane has a thread of its own."""
         return {}
 
     @property
@@ -164,12 +164,13 @@ class FrontEndsConfig(Config):
 
     @property
     def waits_for_data(self) -> bool:
-        """Not so: spins, or reads a file as fast as it goes. Real-time priority is only for threads that wait."""
+        """True if threads wait for data: not where they spin or read a file at full speed. Only waiting threads may
+        have real-time priority."""
         return not self.spins and not self.reads_file
 
     @property
     def reads_file(self) -> bool:
-        """Its data come from a capture file."""
+        """True if the data are read from a capture file."""
         return self.receive.backend == "pcap" or (self.receive.backend == "nanet" and bool(self.receive.pcap_file))
 
     @property
@@ -185,7 +186,7 @@ class FrontEndsConfig(Config):
         return super().flat() | self.run_length()
 
     def source_values(self) -> dict[str, Scalar]:
-        """What the engine takes for the front ends: keys of their section without prefix, and the seed."""
+        """The values that the engine needs for the front ends: keys of their section without prefix, and the seed."""
         prefix = f"{self.source_section}."
         values = {key.removeprefix(prefix): value for key, value in self.flat().items() if key.startswith(prefix)}
         return values | {"seed": self.run.seed}
@@ -213,7 +214,7 @@ class FrontEndsConfig(Config):
 
 
 def publish_relations(publish: PublishKeys) -> Iterator[Relation]:
-    """An address that fits the way."""
+    """The relation between publish.to and publish.address: the address must suit the transport."""
     is_endpoint = publish.address.startswith(("tcp://", "ipc://"))
     yield Relation(
         publish.to != "stream" or (len(publish.address) > 1 and not is_endpoint),
@@ -239,11 +240,11 @@ def flatten(values: Mapping[str, Any], prefix: str = "") -> Iterator[tuple[str, 
 
 
 def fields_by_key(model: type[BaseModel]) -> dict[str, FieldInfo]:
-    """The fields by the name that they have in a file: a key may have a name that Python code cannot use."""
+    """The fields by the name that they have in a file, which may be a name that Python code cannot use."""
     return {field.alias or name: field for name, field in model.model_fields.items()}
 
 
 def section_of(field: FieldInfo) -> type[BaseModel] | None:
-    """The model of a field that is a section."""
+    """The model of a field that is a section; None for other fields."""
     annotation = field.annotation
     return annotation if isinstance(annotation, type) and issubclass(annotation, BaseModel) else None

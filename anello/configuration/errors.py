@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What is wrong with a configuration, in the user's words: the key as it is written, and the line where it stands."""
+"""Errors of a configuration in the user's terms: the key as it is written, and the line where it stands."""
 
 import difflib
 import re
@@ -15,7 +15,7 @@ from anello.configuration.keys import config_of, key_names, known_keys, sections
 from anello.configuration.section import EntryError
 from anello.errors import ConfigError
 
-MOST_BITS = 256  # of a number that a message repeats
+MOST_BITS = 256  # bits of a number that a message repeats; a longer one is left out
 TABLE = re.compile(r"\s*\[([^\[\]]+)\]")
 ASSIGNMENT = re.compile(r"\s*([\w.-]+)\s*=")
 
@@ -40,8 +40,7 @@ RULES = {
 
 
 def lines_of_keys(text: str) -> dict[str, int]:
-    """Of a TOML file's keys and tables, the lines where they are written, from 1. A key within an inline table, or one
-    in quotes, has none."""
+    """Line numbers (from 1) of the keys and tables of a TOML file. A key in an inline table or in quotes has none."""
     lines: dict[str, int] = {}
     table = ""
     for number, line in enumerate(text.splitlines(), start=1):
@@ -67,7 +66,7 @@ def unknown_key(key: str, chain: str) -> ConfigError:
 
 
 def in_users_words(error: ValidationError, values: dict[str, Any], chain: str) -> Iterator[ConfigError]:
-    """Each wrong value by itself."""
+    """One ConfigError for each wrong value."""
     return (_in_words(details, values, chain) for details in error.errors())
 
 
@@ -88,7 +87,7 @@ def _in_words(details: ErrorDetails, values: dict[str, Any], chain: str) -> Conf
 
 
 def _effective(values: dict[str, Any], model: type[BaseModel]) -> dict[str, Any]:
-    """The values over the defaults, unchecked: each section alone is already known to be right."""
+    """The defaults overwritten by the given values, unchecked: each section has already been checked by itself."""
     inner = {name: section_of(field) for name, field in fields_by_key(model).items()}
     return {
         name: section.model_validate(values.get(name, {})).model_dump(by_alias=True)

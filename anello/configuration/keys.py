@@ -27,14 +27,15 @@ class Key:
 
 
 def config_of(chain: str) -> type[Config]:
-    """The configuration's model; those of other chains are not loaded. Raises KeyError where there is no such chain."""
+    """The configuration's model; models of other chains are not loaded. Raises KeyError where there is no such
+    chain."""
     model: type[Config] = registry.part(chain, "config")
     return model
 
 
 @cache
 def key_names(chain: str) -> frozenset[str]:
-    """All keys of a chain by dotted name. Who needs no more is spared the schemas of known_keys."""
+    """All keys of a chain by dotted name. Faster than known_keys, because it makes no schemas."""
     return frozenset(name for name, _, _ in _walk(config_of(chain), ""))
 
 
@@ -58,7 +59,7 @@ def _sections(model: type[BaseModel], prefix: str) -> Iterator[tuple[str, str]]:
 
 
 def _walk(model: type[BaseModel], prefix: str) -> Iterator[tuple[str, FieldInfo, type[BaseModel]]]:
-    """(dotted name, field, the model that has it) of each key."""
+    """(dotted name, field, its model) of each key."""
     for name, field in fields_by_key(model).items():
         inner = section_of(field)
         if inner:
@@ -82,7 +83,7 @@ def _key(name: str, field: FieldInfo, model: type[BaseModel]) -> Key:
 
 @cache
 def _schemas(model: type[BaseModel]) -> dict[str, Any]:
-    """By key. One schema of a whole model serves all its keys: making it costs milliseconds."""
+    """The schemas by key. One schema of a whole model serves all its keys, as making one takes milliseconds."""
     properties: dict[str, Any] = model.model_json_schema()["properties"]
     return properties
 

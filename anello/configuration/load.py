@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Reading a configuration: TOML file, then `--set` values, then checks. All that is wrong is one ConfigError."""
+"""Reading a configuration: TOML file, then `--set` values, then checks. All errors are joined in one ConfigError."""
 
 import math
 import tomllib
@@ -16,7 +16,7 @@ from anello.configuration.keys import config_of, key_names
 from anello.errors import ConfigError
 
 __all__ = ["Config", "FrontEndsConfig", "load", "load_with_front_ends"]
-ADDED_TO = "input.settings"  # who gives one more of them with --set does not mean to drop the file's
+ADDED_TO = "input.settings"  # values given with --set are added to those of the file
 
 
 def load(path: Path | None, settings: Sequence[str] = (), values: Mapping[str, Any] | None = None) -> Config:
@@ -45,7 +45,8 @@ def load(path: Path | None, settings: Sequence[str] = (), values: Mapping[str, A
 def _with_places(
     errors: Sequence[ConfigError], path: Path | None, text: str, set_by_hand: Mapping[str, object]
 ) -> list[ConfigError]:
-    """In the order of the file's lines, each with its own; last those whose values do not come from there."""
+    """The errors in the order of the file's lines, each with its line; last those of values that are not from the
+    file."""
     lines = {key: line for key, line in lines_of_keys(text).items() if key not in set_by_hand}
     placed = [(lines.get(error.field.split("[", maxsplit=1)[0]), error) for error in errors]
     placed.sort(key=lambda one: one[0] or math.inf)
@@ -53,7 +54,7 @@ def _with_places(
 
 
 def load_with_front_ends(path: Path, settings: Sequence[str] = ()) -> FrontEndsConfig:
-    """Likewise, for commands that need a chain with front ends."""
+    """Reads a configuration as load() does, for commands that need a chain with front ends."""
     config = load(path, settings)
     if not isinstance(config, FrontEndsConfig):
         rule = "must be a chain with front ends for this command"
@@ -79,7 +80,7 @@ def _toml(path: Path, text: str) -> dict[str, Any]:
 
 
 def _endless(where: str, given: str) -> ConfigError:
-    """Of numbers of thousands of digits, and lists in lists in lists."""
+    """The error for numbers of thousands of digits, and for deeply nested lists."""
     return ConfigError(where, "must have numbers and lists of a sane size", given[:60], "No key takes such a value")
 
 
@@ -123,7 +124,8 @@ def _apply(values: dict[str, Any], key: str, value: object, chain: str) -> None:
 
 
 def _toml_value(text: str) -> object:
-    """The value as TOML has it; what is not TOML is a string, so that words need no quotes on the command line."""
+    """The value as TOML reads it; a text that is not TOML is a string, so that words need no quotes on the command
+    line."""
     try:
         value = tomllib.loads(f"value = {text}")
     except tomllib.TOMLDecodeError:

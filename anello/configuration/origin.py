@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What a run comes from: who made it, where, with which program and which configuration."""
+"""The origin of a run: who made it, where, with which program and which configuration."""
 
 import getpass
 import hashlib
@@ -21,7 +21,7 @@ from typing import Any, Self
 from anello.configuration.base import Config, Scalar
 from anello.system.run_directory import beside
 
-SOURCE = Path(__file__).parents[2]  # where the package lies; in a checkout it holds .git
+SOURCE = Path(__file__).parents[2]  # where the package is installed; in a checkout it holds .git
 DIGEST_LETTERS = 16
 GIT_PATIENCE_S = 5.0
 CHANGED = "+changes"
@@ -29,7 +29,7 @@ CHANGED = "+changes"
 
 @dataclass(frozen=True)
 class Origin:
-    """Known before the run begins."""
+    """The facts about a run that are known before it begins."""
 
     name: str
     chain: str
@@ -37,17 +37,18 @@ class Origin:
     host: str
     user: str
     version: str
-    commit: str  # of a source checkout, with "+changes" where it is not as committed; empty in an installed package
+    commit: str  # of a source checkout, with "+changes" if it has uncommitted changes; empty in an installed package
     command: str
     config_digest: str
     configuration: str = field(repr=False)  # TOML that can be read back
     values: Mapping[str, Scalar] = field(repr=False)  # the effective configuration, by dotted key
-    number: int | None = None  # in the catalogue; None: the run is not in one
+    number: int | None = None  # the run's number in the catalogue; None: it is in none
 
     @classmethod
     def of(cls, config: Config, *, started_ns: int | None = None, command: Sequence[str] = sys.argv) -> Self:
-        """Of a run that begins now with this configuration, as file and settings have it."""
-        from anello.configuration.text import as_plain_toml  # it reads all chains, and a chain may be importing this
+        """The origin of a run that begins now with this configuration, with the values of file and settings."""
+        # imported here because it reads all chains, and a chain may be importing this module
+        from anello.configuration.text import as_plain_toml
 
         values = config.whole()
         return cls(
@@ -70,18 +71,18 @@ class Origin:
 
     @property
     def program(self) -> str:
-        """0.1.0 (4ec98dd1f2+changes)"""
+        """The program's version and commit, for example 0.1.0 (4ec98dd1f2+changes)."""
         hashed, plus, changes = self.commit.partition("+")
         return f"{self.version} ({hashed[:10]}{plus}{changes})" if self.commit else self.version
 
     @property
     def line(self) -> str:
-        """For people: the run's place in the catalogue, and where it was."""
+        """One line for people: the run's number in the catalogue, and where it ran."""
         number = "" if self.number is None else f"run {self.number}, "
         return f"{number}{self.started}, {self.user} on {self.host}, Anello {self.program}"
 
     def as_dict(self) -> dict[str, Any]:
-        """For summary.json."""
+        """The values for summary.json."""
         return {
             "number": self.number,
             "name": self.name,
@@ -98,8 +99,8 @@ class Origin:
 
 
 def node_values(origin: Origin | None) -> dict[str, Any]:
-    """What a node is told beside its configuration: the name of its counter page, and which run it is of. run_number is
-    0 where the run is in no catalogue. None: a node that belongs to no run."""
+    """What a node gets in addition to its configuration: the name of its counter page, and the number of its run.
+    run_number is 0 where the run is in no catalogue. Without an origin: a node that belongs to no run."""
     page = {"counter_page": node_page(os.getpid())}
     if origin is None:
         return page
@@ -116,8 +117,9 @@ def node_values(origin: Origin | None) -> dict[str, Any]:
 
 
 def tell_beside(directory: Path, files: Sequence[str], origin: Origin, *, node: int = 0) -> None:
-    """In FILE.json beside each, for formats that have no place for it; the names are those of HDF5 attributes. node: of
-    a farm, which {node} stands for. Raises OSError, also where there is one."""
+    """Writes the origin to FILE.json next to each file, for formats that cannot store it; the names are those of
+    HDF5 attributes. node: number of a farm's node, which replaces {node}. Raises OSError, also where FILE.json
+    exists."""
     told = {name: value for name, value in node_values(origin).items() if name != "counter_page" and value}
     for path in (directory / file.replace("{node}", str(node)) for file in files):
         with beside(path).open("x") as written:
@@ -137,18 +139,18 @@ def iso(time_ns: int) -> str:
 
 
 def digest(values: Mapping[str, Scalar]) -> str:
-    """The same for the same values, whatever order they are in."""
+    """A digest of the values, which does not depend on their order."""
     text = json.dumps(dict(values), sort_keys=True, separators=(",", ":"), ensure_ascii=True)
     return hashlib.sha256(text.encode()).hexdigest()[:DIGEST_LETTERS]
 
 
 def in_words(command: Sequence[str]) -> str:
-    """As one would type it."""
+    """The command as a user would type it."""
     return shlex.join(["anello", *command[1:]])
 
 
 def user() -> str:
-    """Some containers have users without a name."""
+    """The user's name, or a number: some containers have users without a name."""
     try:
         return getpass.getuser()
     except (KeyError, OSError):
@@ -157,7 +159,7 @@ def user() -> str:
 
 @cache
 def version() -> str:
-    """Of the package; of a checkout that was not installed, what CMakeLists.txt says."""
+    """The package's version; in a checkout that was not installed, the version in CMakeLists.txt."""
     try:
         return metadata.version("anello")
     except metadata.PackageNotFoundError:
@@ -174,11 +176,11 @@ def _version_of_checkout() -> str:
 
 @cache
 def commit(checkout: Path = SOURCE) -> str:
-    """Empty where this is no checkout, or git cannot tell: no run waits for it."""
+    """The checkout's commit; empty where this is no checkout or git does not answer in time: no run waits for git."""
     if not (checkout / ".git").exists():
         return ""
     command = ["git", "-C", str(checkout), "describe", "--always", "--abbrev=40", "--exclude=*", f"--dirty={CHANGED}"]
-    environment = os.environ | {"GIT_OPTIONAL_LOCKS": "0"}  # looking changes nothing, not even the index
+    environment = os.environ | {"GIT_OPTIONAL_LOCKS": "0"}  # git must not change the index when it only reads
     try:
         told = subprocess.run(
             command,

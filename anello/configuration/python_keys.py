@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The keys of all chains that no C++ code reads, each declared here alone.
+"""The keys of all chains that no C++ code reads, each declared only here.
 
 A key that the engine reads is declared in its tables, from which engine_keys.py is made. A package has keys in these
-two modules alone; its sections.py puts sections together from them, and says what a chain has otherwise (Own).
+two modules only; its sections.py makes sections of them, and declares where a chain differs (Own).
 """
 
 from typing import Annotated, Any, Literal
@@ -15,7 +15,7 @@ from anello.configuration.section import EXPERT, Section
 
 
 class OneOf:
-    """One of these words, which are known once the program runs: a Literal, for pydantic."""
+    """One of a list of words that is known only when the program runs: a Literal, for pydantic."""
 
     def __init__(self, *words: str) -> None:
         self._words = words

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What a section of a configuration is."""
+"""The base class of the sections of a configuration."""
 
 from copy import copy
 from dataclasses import dataclass
@@ -10,7 +10,7 @@ from pydantic import AfterValidator, BaseModel, ConfigDict, JsonValue
 
 @dataclass(frozen=True)
 class KeyOverride:
-    """A chain's own default or meaning of a key that all chains share; None: it has none of its own."""
+    """A chain's own default or meaning of a key that all chains share; None: the shared one applies."""
 
     default: Any = None
     meaning: str | None = None
@@ -33,9 +33,10 @@ class Section(BaseModel):
         frozen=True,
         allow_inf_nan=False,
         validate_default=True,
-        defer_build=True,  # most are parts of others, and never checked by themselves
+        defer_build=True,  # most models are parts of others, and never checked by themselves
     )
-    own: ClassVar[dict[str, KeyOverride]] = {}  # of keys of python_keys.py; the engine's have a table for each chain
+    # overrides of keys of python_keys.py; the engine's keys have a table for each chain
+    own: ClassVar[dict[str, KeyOverride]] = {}
 
     @classmethod
     def __pydantic_init_subclass__(cls, **_: Any) -> None:
@@ -52,10 +53,10 @@ def _power_of_two(value: int) -> int:
 
 
 def greatest(section: type[Section], key: str) -> int:
-    """What a whole number may be at most, and how many entries a list may have."""
+    """The greatest value of a whole number, or the greatest number of entries of a list."""
     bounds = [getattr(rule, "le", getattr(rule, "max_length", None)) for rule in section.model_fields[key].metadata]
     return next(bound for bound in bounds if isinstance(bound, int))
 
 
 PowerOfTwo = AfterValidator(_power_of_two)
-EXPERT: dict[str, JsonValue] = {"expert": True}  # json_schema_extra of a key that is shown on request
+EXPERT: dict[str, JsonValue] = {"expert": True}  # json_schema_extra of a key that is shown only on request

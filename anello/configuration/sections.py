@@ -43,7 +43,7 @@ class AlarmsSection(AlarmKeys):
 
 
 def _is_source(text: str) -> bool:
-    """Of IPv4 or IPv6: "10.0.0.5", "10.0.0.5:4711", "2001:db8::5", "[2001:db8::5]:4711"."""
+    """True for an IPv4 or IPv6 source: "10.0.0.5", "10.0.0.5:4711", "2001:db8::5", "[2001:db8::5]:4711"."""
     if text.startswith("["):
         host, bracket, rest = text[1:].partition("]")
         colon, port = rest[:1], rest[1:]
@@ -61,7 +61,7 @@ class ReceiveSectionWithoutPorts(SourcesKeys, BufferRulesKeys, BackendKeys):
     """Datagrams from the network, or from a file."""
 
     if TYPE_CHECKING:
-        ports: list[int]  # of the chain's own table
+        ports: list[int]  # each chain's own table declares this key
 
     @field_validator("sources")
     @classmethod
@@ -95,7 +95,7 @@ class PlacementSection(Section):
 class ThreadsSection(PlacementSection):
     """Which stages share a thread, and where threads run."""
 
-    aside: ClassVar[tuple[str, ...]] = ("store",)  # stages that hold no data up, and are no lane's
+    aside: ClassVar[tuple[str, ...]] = ("store",)  # stages that delay no data, and belong to no lane
     if TYPE_CHECKING:
 
         @property
@@ -105,24 +105,26 @@ class ThreadsSection(PlacementSection):
         @property
         def priority(self) -> str: ...
 
-    _apart: tuple[str, ...] = PrivateAttr(default=())  # likewise, as the rest of the configuration has it
+    # stages that delay no data, according to the rest of the configuration
+    _apart: tuple[str, ...] = PrivateAttr(default=())
 
     def _is_on_the_way(self, thread: str) -> bool:
         return any(stage.strip() not in (*self.aside, *self._apart) for stage in thread.split("+"))
 
     def _lanes(self, thread: str, n_lanes: Mapping[str, int]) -> int:
-        """Side by side. n_lanes: of stages that have more than one."""
+        """Number of threads for the lanes. n_lanes: of stages that have more than one."""
         return max(n_lanes.get(stage.strip(), 1) for stage in thread.split("+"))
 
     def n_threads(self, n_lanes: Mapping[str, int]) -> int:
         return sum(self._lanes(thread, n_lanes) for thread in self.layout)
 
     def n_on_the_way(self, n_lanes: Mapping[str, int]) -> int:
-        """Threads that data wait for."""
+        """Number of threads on the data's way."""
         return sum(self._lanes(thread, n_lanes) for thread in self.layout if self._is_on_the_way(thread))
 
     def cores_of_layout(self, cores: Sequence[int], n_lanes: Mapping[str, int]) -> list[int]:
-        """threads.cores that gives these to the threads on the data's way: first lanes first, in their order."""
+        """The value of threads.cores that gives these cores to the threads on the data's way: first lanes first, in
+        their order."""
         left = iter(cores)
         return [
             next(left) if self._is_on_the_way(thread) and lane < self._lanes(thread, n_lanes) else -1

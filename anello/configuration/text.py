@@ -32,7 +32,7 @@ def as_toml(config: Config, *, with_expert_keys: bool = True) -> str:
 
 
 def as_plain_toml(config: Config) -> str:
-    """The effective values alone, likewise."""
+    """The effective values alone, as a file that can be read back."""
     values, lines = config.as_given(), []
     for section in sections(config.chain):
         lines += ["", f"[{section}]"] if section else []
@@ -47,7 +47,7 @@ def _toml_lines(key: Key, value: Scalar) -> Iterator[str]:
 
 
 def reference() -> str:
-    """docs/reference/configuration.md."""
+    """The text of docs/reference/configuration.md."""
     n_expert = len({name for chain in registry.names() for name, key in known_keys(chain).items() if key.expert})
     lines = [
         "# Configuration",
@@ -68,7 +68,7 @@ def reference() -> str:
 
 
 def expert_reference() -> str:
-    """docs/reference/expert-keys.md."""
+    """The text of docs/reference/expert-keys.md."""
     lines = [
         "# Keys for experts",
         "",
@@ -83,7 +83,7 @@ def expert_reference() -> str:
 
 
 def _meanings() -> dict[str, str]:
-    """Of the sections of all chains."""
+    """The meanings of the sections of all chains."""
     return {section: meaning for chain in registry.names() for section, meaning in sections(chain).items() if section}
 
 
@@ -97,7 +97,7 @@ def _only_in(section: str) -> str:
 
 
 def _rows(section: str, *, expert: bool) -> list[str]:
-    """Each key once, with what differs from chain to chain."""
+    """One row for each key, with the differences between chains."""
     by_chain = {chain: _keys_of(section, chain) for chain in registry.names() if section in sections(chain)}
     names = {name: None for keys in by_chain.values() for name, key in keys.items() if key.expert == expert}
     of_chains = ({chain: keys[name] for chain, keys in by_chain.items() if name in keys} for name in names)
@@ -116,7 +116,7 @@ def _table(rows: list[str]) -> list[str]:
 
 
 def _row(key: Key, differing: dict[str, Key]) -> str:
-    """differing: the same key of other chains, where something of it is not the same."""
+    """The row of a key. differing: the same key of other chains, where it differs."""
     value = f"{key.kind}, {key.bounds}" if key.bounds else key.kind
     default = f"`{_toml(key.default)}`"
     meaning = key.description
@@ -148,5 +148,5 @@ def _last(name: str) -> str:
 
 
 def _toml(value: Scalar) -> str:
-    """Numbers, texts, truth values and lists of them look the same in TOML and in JSON."""
+    """A value as TOML: numbers, texts, truth values and lists of them look the same in TOML and in JSON."""
     return json.dumps(value, ensure_ascii=False)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""`anello counters`: what processes of this machine tell in their counter pages, once or again and again."""
+"""`anello counters`: the counter pages of this machine's processes, printed once or repeatedly."""
 
 import json
 import os
@@ -23,24 +23,24 @@ CLEAR = "\033[H\033[2J"
 
 @dataclass(frozen=True)
 class Options:
-    page: str | None  # None: of all processes that run
+    page: str | None  # None: of all running processes
     only: Sequence[str] = ()  # patterns of block.name; empty: all
     watch_s: float = 0  # 0: once
     as_json: bool = False
-    keep: bool = False  # pages of processes that have ended
+    keep: bool = False  # also show pages of processes that have ended
 
 
 @dataclass
 class Looks:
-    """One after the other; each knows what was gained since the one before."""
+    """Reads pages one time after another, and knows the increase since the previous time."""
 
     options: Options
     _before: dict[tuple[str, str, str], int] = field(default_factory=dict)
     _before_ns: int = 0
 
     def look(self, pages: Sequence[Page], now_ns: int) -> list[dict[str, Any]]:
-        """Of each page: page, time_ns, header, cells, latency, threads, buffers. From the second look on a counter has
-        its rate_hz."""
+        """Reads each page: page, time_ns, header, cells, latency, threads, buffers. From the second call on a
+        counter has its rate_hz."""
         seconds = (now_ns - self._before_ns) * 1e-9 if self._before_ns else 0.0
         found = list(self._those_there(pages, now_ns, seconds))
         self._before = {
@@ -51,7 +51,7 @@ class Looks:
 
     def _those_there(self, pages: Sequence[Page], now_ns: int, seconds: float) -> Iterator[dict[str, Any]]:
         for page in pages:
-            with suppress(ConfigError, OSError):  # a process may end, and take its page with it, at any moment
+            with suppress(ConfigError, OSError):  # a process may end, and remove its page, at any moment
                 yield self._one(page, now_ns, seconds)
 
     def _one(self, page: Page, now_ns: int, seconds: float) -> dict[str, Any]:
@@ -86,7 +86,7 @@ class Looks:
 
 # --- For people ---------------------------------------------------------------------------------------------------
 def lines_of(look: Mapping[str, Any], *, watched: bool = False) -> Iterator[str]:
-    """watched: with rates, and without what is 0."""
+    """The lines for one page. watched: with rates, and without counters that are 0."""
     yield f"[{look['page']}] {_who(look)}"
     for cell in look["cells"]:
         if cell["kind"] != "histogram" and (cell["value"] or not watched):
@@ -130,7 +130,7 @@ def _cell(cell: Mapping[str, Any], *, watched: bool) -> str:
 
 # --- The command --------------------------------------------------------------------------------------------------
 def run(options: Options) -> int:
-    """The exit code."""
+    """Prints the pages. Returns the exit code."""
     if not options.keep and not options.page:
         _tell(clear_dead(), "was removed")
     looks = Looks(options)
@@ -170,7 +170,7 @@ def _tell(pages: Sequence[Page], what: str) -> None:
 
 
 def _print(lines: Sequence[str], *, redraw: bool) -> None:
-    """redraw: over what is there, as many lines as the terminal has."""
+    """Prints lines. redraw: over the previous lines, at most as many as the terminal has."""
     if not redraw:
         print("\n".join(lines), flush=True)
         return

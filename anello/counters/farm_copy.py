@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The counter pages of a farm's nodes as one page: blocks by `node3.builder`, latencies added up. What became of the
-nodes themselves stands in blocks `node3.member`."""
+"""The counter pages of a farm's nodes as one page: blocks by `node3.builder`, latencies added up. Blocks
+`node3.member` hold the state of each node."""
 
 from collections import defaultdict
 from collections.abc import Iterator, Mapping, Sequence
@@ -14,7 +14,7 @@ from anello.counters.live import ENDED, LIVE, SILENT, WAITING
 from anello.counters.page_copy import PageCopy
 from anello.counters.pages import Header
 
-NODE_STATES = (LIVE, SILENT, ENDED, WAITING)  # node<n>.member.state; silent: gone
+NODE_STATES = (LIVE, SILENT, ENDED, WAITING)  # node<n>.member.state; silent: the node's agent or process has gone
 MEMBER = "member"
 
 
@@ -24,14 +24,14 @@ class FarmNode:
 
     rank: int
     machine: str  # "here", or the agent's name
-    page: str = ""  # its counter page's name; empty: not known yet
-    state: str = ""  # as its page says where that is empty; ended, or gone
-    cause: str = ""  # why it is gone
+    page: str = ""  # name of its counter page; empty: not known yet
+    state: str = ""  # ended, or gone; empty: the page has the state
+    cause: str = ""  # why the node is gone
 
 
 @dataclass(frozen=True)
 class Seen:
-    """A node, and what its page said when it was last there; None: it has not been there yet."""
+    """A node with the last copy of its page; None: no page was seen yet."""
 
     member: FarmNode
     page: PageCopy | None
@@ -46,7 +46,8 @@ class Seen:
 
 
 def together(nodes: Sequence[Seen]) -> PageCopy | None:
-    """None where no node has a page yet. Threads as `node3.builder`, buffers as `builder.node3`."""
+    """The page of the farm; None where no node has a page yet. Threads as `node3.builder`, buffers as
+    `builder.node3`."""
     pages = {one.member.rank: one.page for one in nodes if one.page is not None}
     if not pages:
         return None
@@ -66,7 +67,7 @@ def together(nodes: Sequence[Seen]) -> PageCopy | None:
 
 
 def _header(pages: Sequence[PageCopy]) -> Header:
-    """The heartbeat of the node whose heart has beaten least recently."""
+    """The header, with the oldest heartbeat of all nodes."""
     return replace(
         pages[0].header,
         heartbeat_ns=min(page.header.heartbeat_ns for page in pages),
@@ -102,5 +103,5 @@ def of_nodes(counters: Counters) -> dict[int, CounterDict]:
 
 
 def state_of(blocks: Counters) -> str:
-    """Of a node, by its blocks."""
+    """The state of a node, according to its blocks."""
     return NODE_STATES[blocks[MEMBER]["state"]]

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What a chain's counters say while it runs: how much flows, where it waits, what is lost. Each chain has a View of its
-own; the rest of the control room knows only what is here."""
+"""The counters of a running chain in words: how much data flow, where they wait, what is lost. Each chain has a View
+of its own; the rest of the control room uses only this module."""
 
 import tomllib
 from collections.abc import Mapping, Sequence
@@ -13,13 +13,14 @@ from anello.configuration.load import Config, load
 from anello.counters.pages import Event
 from anello.errors import ConfigError
 
-LIVE, SILENT, ENDED, WAITING = "live", "silent", "ended", "waiting"  # of a board
+LIVE, SILENT, ENDED, WAITING = "live", "silent", "ended", "waiting"  # states of a board
 STATES = (LIVE, SILENT, ENDED, WAITING)
 
 
 @dataclass(frozen=True)
 class Stage:
-    """One box of the chain's picture. came, went: in its own units; lost: by cause, in words."""
+    """One box of the chain's picture. came, went: items in and out, in the stage's own units; lost: by cause, in
+    words."""
 
     name: str
     about: str
@@ -28,7 +29,8 @@ class Stage:
     went: int
     went_unit: str
     lost: Mapping[str, int] = field(default_factory=dict)
-    remarks: Mapping[str, int] = field(default_factory=dict)  # what cost no data and should be seen
+    # counts that cost no data and that the operator should see
+    remarks: Mapping[str, int] = field(default_factory=dict)
 
     @property
     def n_lost(self) -> int:
@@ -37,7 +39,7 @@ class Stage:
 
 @dataclass(frozen=True)
 class Board:
-    """came: packets or fragments; lost: those that were not used, and gaps in their numbers."""
+    """One board. came: packets or fragments received; lost: those that were not used, and gaps in their numbers."""
 
     number: int
     came: int
@@ -47,7 +49,7 @@ class Board:
 
 @dataclass(frozen=True)
 class Flow:
-    """Since the run began. built, decided, kept: events, or what the chain has instead of them."""
+    """Totals since the run began. built, decided, kept: events, or what the chain counts instead of them."""
 
     unit: str
     built: int
@@ -59,7 +61,7 @@ class Flow:
 
 @dataclass(frozen=True)
 class Found:
-    """What was found, counted: one number per label."""
+    """Numbers of reconstructed objects: one number per label."""
 
     about: str
     labels: Sequence[str]
@@ -67,30 +69,31 @@ class Found:
 
 
 class View(Protocol):
-    """Of one chain; made with a run's configuration. All from one copy of the counters."""
+    """The view of one chain, made with a run's configuration. All its values are from one copy of the counters."""
 
     def __init__(self, config: Any) -> None: ...
     def whole_way(self, latency: Mapping[str, Any]) -> str:
-        """The leg that a deadline is kept by."""
+        """The leg that a deadline applies to."""
 
     def legs(self) -> Mapping[str, str]:
-        """In the order of the way, with words."""
+        """The legs in the order of the data's way, with their names in words."""
 
     def flow(self, node: Counters) -> Flow: ...
     def stages(self, node: Counters) -> Sequence[Stage]: ...
     def flaws(self, node: Counters, source: Counters | None) -> Sequence[Flaw]:
-        """What is wrong by now. Where that is not counted by number before the end, by gaps in the numbers."""
+        """What is wrong up to now. Losses that are counted by number only at the end are estimated from gaps in the
+        numbers."""
 
     def ledger(self, node: Counters, source: Counters | None) -> Ledger: ...
     def boards(self, node: Counters) -> Sequence[Board]: ...
     def found(self, node: Counters) -> Found | None: ...
     def drawing(self, event: Event) -> Mapping[str, Any] | None:
         """The last event, as the page draws it: {"kind": "rings" | "image" | "hits", ...}, see static/drawings.js;
-        None: nothing to draw. Raises ValueError where its bytes make no sense."""
+        None: nothing to draw. Raises ValueError where its bytes are no valid event."""
 
 
 class PlainView:
-    """Of a chain that has no view of its own: what any chain with front ends counts."""
+    """The view of a chain without a view of its own: the counters that every chain with front ends has."""
 
     def __init__(self, config: Config | None = None) -> None:
         pass
@@ -127,7 +130,7 @@ class PlainView:
 
 
 def view_of(config: Config) -> View:
-    """The chain's own, else a plain one."""
+    """The chain's own view, else a plain one."""
     from anello import registry
 
     try:
@@ -138,7 +141,8 @@ def view_of(config: Config) -> View:
 
 
 def view_of_text(configuration: str) -> View:
-    """configuration: TOML, as the catalogue keeps it. Raises ConfigError, EngineMissingError."""
+    """The view for a stored configuration. configuration: TOML, from the catalogue. Raises ConfigError,
+    EngineMissingError."""
     try:
         values = tomllib.loads(configuration)
     except tomllib.TOMLDecodeError as error:

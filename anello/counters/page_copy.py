@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A counter page at one moment, as the control room needs it."""
+"""A copy of a counter page at one moment, for the control room."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
@@ -19,7 +19,7 @@ RUN, RECENT = "run", "10s"  # windows of the latency
 
 @dataclass(frozen=True)
 class PageCopy:
-    """latency: leg -> window -> as Page.latency."""
+    """A copy of one page. latency: leg -> window -> as Page.latency."""
 
     __pydantic_config__ = ConfigDict(ser_json_bytes="base64", val_json_bytes="base64")
 
@@ -32,13 +32,13 @@ class PageCopy:
     event: Event | None = None
 
     def as_json(self) -> bytes:
-        """What from_json() reads, on another machine; histograms without empty bins beyond their ends."""
+        """JSON that from_json() reads on another machine; histograms without the empty bins at their ends."""
         windows = {leg: {name: slim(one) for name, one in each.items()} for leg, each in self.latency.items()}
         return KIND.dump_json(replace(self, latency=windows))
 
     @classmethod
     def from_json(cls, content: bytes) -> "PageCopy":
-        """Raises ValueError where it is no page: it may come from anywhere."""
+        """Reads a page from JSON. Raises ValueError where it is no page: it may be from an untrusted machine."""
         if len(content) > MOST_BYTES:
             raise ValueError(f"a page has at most {MOST_BYTES} bytes, and this one {len(content)}")
         found = KIND.validate_json(content)
@@ -46,11 +46,11 @@ class PageCopy:
         return replace(found, latency=windows)
 
     def run_latency(self) -> dict[str, Mapping[str, Any]]:
-        """By leg, since the run began."""
+        """The latency by leg since the run began."""
         return {leg: windows.get(RUN, {}) for leg, windows in self.latency.items()}
 
     def recent(self, leg: str) -> Mapping[str, Any]:
-        """Of the last 10 s; empty where nothing ended in them."""
+        """The latency of the last 10 s; empty where no event ended in them."""
         window = self.latency.get(leg, {}).get(RECENT, {})
         return window if window.get("count") else {}
 
@@ -59,7 +59,7 @@ KIND = TypeAdapter(PageCopy)
 
 
 def _window(values: Mapping[str, Any]) -> dict[str, Any]:
-    """Numbers, and histograms as numpy arrays. Raises ValueError."""
+    """Numbers, and histograms as NumPy arrays. Raises ValueError."""
     if not all(isinstance(value, int | float | list) for value in values.values()):
         raise ValueError("latencies must be numbers")
     window = {name: np.array(value) if isinstance(value, list) else value for name, value in values.items()}
@@ -71,7 +71,7 @@ def _window(values: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def copy_of(name: str) -> PageCopy:
-    """Raises ConfigError, OSError."""
+    """Copies the page of this name. Raises ConfigError, OSError."""
     page = pages.look_at(name)
     return PageCopy(
         page.name, page.header, page.counters(), page.latency(), page.threads(), page.buffers(), page.event()

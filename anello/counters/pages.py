@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """The counter pages of this machine's processes, in shared memory: docs/reference/counter-page.md. A process that is
-killed leaves its page behind, with what it last said; whoever looks next clears it away a minute later."""
+killed leaves its page with its last values; after a minute the next program that reads pages removes it."""
 
 import os
 import stat
@@ -16,28 +16,28 @@ from anello.errors import ConfigError, engine_errors
 Latency = dict[str, Any]
 
 FOLDER = Path("/dev/shm")
-# A dead page, since its process last said something: time for others to read what. That of a run in a catalogue is
-# taken away by who closes the run there; who never opens that catalogue leaves it for a day.
+# Time for others to read a dead page, counted from its process's last update. The page of a run in a catalogue is
+# removed by the program that closes the run there; any other program leaves it for a day.
 KEPT_S, KEPT_OF_RUN_S = 60.0, 86_400.0
 
 
 @dataclass(frozen=True)
 class Header:
-    """Who a process is, and how it does. Times are of the wall clock, in ns."""
+    """A process and its state. Times are of the wall clock, in ns."""
 
     process: int
-    runs: bool  # that process, not another one that has got its number
+    runs: bool  # that process runs, and not another one that has its number
     started_ns: int  # the process
-    run_number: int  # in the catalogue; 0: the run is in none
+    run_number: int  # the run's number in the catalogue; 0: the run is in none
     run_name: str
     chain: str
-    state: str  # of the run (RunState); empty: it has not said
+    state: str  # of the run (RunState); empty: it has not been set
     config_digest: str
-    heartbeat_ns: int  # when the slowest of its threads came by; without threads as control_ns
-    control_ns: int  # when the thread that leads the run came by
+    heartbeat_ns: int  # when the slowest of its threads last updated it; without threads the same as control_ns
+    control_ns: int  # when the thread that leads the run last updated it
 
     def age_s(self, now_ns: int | None = None) -> float:
-        """Since the last heartbeat."""
+        """Seconds since the last heartbeat."""
         return ((time.time_ns() if now_ns is None else now_ns) - self.heartbeat_ns) * 1e-9
 
     def is_old(self, now_ns: int | None = None) -> bool:
@@ -48,20 +48,20 @@ class Header:
 class Cell:
     block: str
     name: str
-    kind: str  # counter: only rises; gauge: how something stands; histogram: of ns, here the number of values in it
-    unit: str  # ns, bytes; empty: a number of things
+    kind: str  # counter: only rises; gauge: a current value; histogram: of ns, here the number of values in it
+    unit: str  # ns, bytes; empty: a plain number
     meaning: str
     value: int
 
 
 @dataclass(frozen=True)
 class Thread:
-    """busy: share of its time, 0..1, that it works; longest: its longest step. Of the run, and of the last second or
-    two."""
+    """A thread's load. busy: the share of its time, 0..1, that it works; longest: its longest step. Both of the run,
+    and of the last second or two."""
 
     name: str
     runs: bool
-    seen_ns: int  # wall clock, when it last came by
+    seen_ns: int  # wall clock, its last update
     busy: float
     busy_1s: float
     longest_ns: int
@@ -77,15 +77,15 @@ class Buffers:
 
 @dataclass(frozen=True)
 class Event:
-    kind: str  # what the payload is
+    kind: str  # kind of the payload
     wall_ns: int
     payload: bytes
 
 
 @dataclass(frozen=True)
 class Page:
-    """header: as it was when the page was looked at. What the methods return is as it is now; they raise ConfigError,
-    OSError where the page has gone since."""
+    """A counter page. header: at the time when the page was opened. The methods return current values; they raise
+    ConfigError, OSError where the page has been removed since."""
 
     name: str
     header: Header
@@ -104,7 +104,7 @@ class Page:
         return counters
 
     def cells(self) -> list[Cell]:
-        """Counters, gauges and the legs' histograms."""
+        """Counters, gauges and the histograms of the legs."""
         cells = [Cell(*cell) for cell in self._read("page_cells")]
         legs = (
             Cell("latency", leg, "histogram", "ns", f"latency of the leg {leg}", windows["run"]["count"])
@@ -114,7 +114,7 @@ class Page:
 
     def latency(self) -> dict[str, dict[str, Latency]]:
         """leg -> "run", "10s" or "1s" -> count, mean_ns, p50_ns ... p9999_ns, max_ns, above_1ms, bins_ns (edges),
-        bin_counts. The last seconds may be one more; a quantile is the upper edge of its bin, of 3 %."""
+        bin_counts. A window may hold one second more; a quantile is the upper edge of its bin, which is 3 % wide."""
         latency: dict[str, dict[str, Latency]] = self._read("page_latency")
         return latency
 
@@ -125,7 +125,7 @@ class Page:
         return [Buffers(*buffers) for buffers in self._read("page_buffers")]
 
     def event(self) -> Event | None:
-        """The last one; None where there is none yet."""
+        """The last event; None where there is none yet."""
         event = self._read("page_event")
         return event and Event(*event)
 
@@ -137,14 +137,14 @@ class Page:
 
 
 def standing(name: str) -> str:
-    """The name under which that process's page stands: it has more behind a dash where somebody else had taken it."""
+    """The name of that process's page: it has a suffix after a dash where another process had taken the name."""
     name = name.removeprefix("/")
     known = [path for path in (FOLDER / name, *sorted(FOLDER.glob(f"{name}-*"))) if _may_be_believed(path)]
     return known[0].name if known else name
 
 
 def _may_be_believed(path: Path) -> bool:
-    """A file of this user or root; what it holds the engine looks at."""
+    """True if the file belongs to this user or root; the engine checks its contents."""
     with suppress(OSError):
         found = path.lstat()
         return stat.S_ISREG(found.st_mode) and found.st_uid in (0, os.geteuid())
@@ -160,13 +160,13 @@ def _read(what: str, name: str) -> Any:
 
 
 def look_at(name: str) -> Page:
-    """Raises ConfigError where it is no page of this version, OSError where there is none."""
+    """Opens a page. Raises ConfigError where it is no page of this version, OSError where there is none."""
     name = standing(name)
     return Page(name, Header(**_read("page_header", name)))
 
 
 def of_this_machine() -> list[Page]:
-    """All that can be read; what is no page of this version is somebody else's."""
+    """All pages that can be read; a file that is no page of this version belongs to other software."""
     found = []
     for path in sorted(FOLDER.glob("anello.*")):
         try:
@@ -177,9 +177,9 @@ def of_this_machine() -> list[Page]:
 
 
 def clear_dead(now_ns: int | None = None) -> list[Page]:
-    """Removes pages of processes that have ended without doing so, once they are old. Which ones those were."""
+    """Removes old pages of processes that ended without removing them, and returns those pages."""
     dead = [page for page in of_this_machine() if not page.runs and page.header.is_old(now_ns)]
     for page in dead:
-        with suppress(OSError):  # of another user
+        with suppress(OSError):  # the page belongs to another user
             page.remove()
     return dead

@@ -28,7 +28,7 @@ something happened that costs no data. Tests check that each is read where this 
 
 
 def reference() -> str:
-    """The whole page."""
+    """The whole page as text."""
     return "\n".join([HEAD, *(line for table in _engine.counter_tables() for line in _section(table))])
 
 

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""How likely chance alone makes two runs differ as much. Events are taken as independent: where they come in bursts, as
-losses and late events do, chance makes more than this says."""
+"""The probability that chance alone makes two runs differ as much. Events are taken as independent: where losses and
+late events come in bursts, chance makes larger differences than this says."""
 
 import math
 from collections.abc import Sequence
@@ -8,15 +8,15 @@ from collections.abc import Sequence
 import numpy as np
 from numpy.typing import NDArray
 
-EXACT_UP_TO = 1000  # counts, in all; above, the normal distribution does
-TERMS = 100  # of Kolmogorov's series
+EXACT_UP_TO = 1000  # sum of the counts up to which the calculation is exact; above it uses the normal distribution
+TERMS = 100  # number of terms of Kolmogorov's series
 
 Bins = Sequence[Sequence[float]]  # lower edge, upper edge, count
 
 
 def of_counts(first: int, first_of: float, second: int, second_of: float) -> float:
-    """Two counts of rare things, among so many tries or in so much time each: the chance that equal rates split them at
-    least as unevenly. 1 where there is nothing to compare."""
+    """Two counts of rare events, in so many tries or so much time each: the probability that equal rates give a
+    split at least as uneven. 1 where there is nothing to compare."""
     total, share = first + second, first_of / (first_of + second_of) if first_of + second_of > 0 else 0.0
     if not total or not 0.0 < share < 1.0:
         return 1.0
@@ -27,7 +27,7 @@ def of_counts(first: int, first_of: float, second: int, second_of: float) -> flo
 
 
 def of_shares(first: int, first_of: int, second: int, second_of: int) -> float:
-    """Two counts among so many each: the chance of a difference at least as great in the share."""
+    """Two counts out of so many each: the probability of a difference at least as great in the share."""
     if not first_of or not second_of:
         return 1.0
     pooled = (first + second) / (first_of + second_of)
@@ -38,17 +38,17 @@ def of_shares(first: int, first_of: int, second: int, second_of: int) -> float:
 
 
 def of_sigma(sigma: float) -> float:
-    """At least as far from 0, on either side, in a normal distribution."""
+    """The probability of a value at least so many sigma from 0, on either side, in a normal distribution."""
     return math.erfc(abs(sigma) / math.sqrt(2))
 
 
 def of_distance(distance: float, n_first: int, n_second: int) -> float:
-    """Kolmogorov and Smirnov, for many events; with bins the truth is above."""
+    """The probability by Kolmogorov and Smirnov, for many events; with binned data the true one is higher."""
     if not n_first or not n_second:
         return 1.0
     root = math.sqrt(n_first * n_second / (n_first + n_second))
     scaled = (root + 0.12 + 0.11 / root) * distance  # M. A. Stephens, J. R. Stat. Soc. B 32 (1970) 115
-    if scaled < 0.2:  # the series converges slowly there, to 1
+    if scaled < 0.2:  # below this the series converges slowly, and the result is 1
         return 1.0
     terms = ((-1) ** (k - 1) * math.exp(-2 * (k * scaled) ** 2) for k in range(1, TERMS))
     return float(min(1.0, max(0.0, 2 * sum(terms))))
@@ -61,12 +61,12 @@ def distance(first: Bins, second: Bins) -> float:
 
 
 def n_from(bins: Bins, edge: float) -> int:
-    """Events in the bin that ends there, and above."""
+    """Number of events in the bin that ends at this edge, and in all bins above."""
     return int(sum(bin_[2] for bin_ in bins if bin_[1] >= edge))
 
 
 def quantile(bins: Bins, share: float) -> float:
-    """The upper edge of the bin that holds it. Raises ValueError where there is no event."""
+    """The upper edge of the bin that holds this quantile. Raises ValueError where there is no event."""
     total, seen = sum(bin_[2] for bin_ in bins), 0.0
     for _, upper, count in sorted(bins, key=lambda bin_: bin_[1]):
         seen += count
@@ -76,7 +76,7 @@ def quantile(bins: Bins, share: float) -> float:
 
 
 def _below(bins: Bins, edges: NDArray[np.float64]) -> NDArray[np.float64]:
-    """Share of the events in bins that end at or below each edge."""
+    """The share of the events in bins that end at or below each edge."""
     ordered = sorted(bins, key=lambda bin_: bin_[1])
     sums = np.concatenate(([0.0], np.cumsum([bin_[2] for bin_ in ordered])))
     below = sums[np.searchsorted([bin_[1] for bin_ in ordered], edges, side="right")]
@@ -84,7 +84,7 @@ def _below(bins: Bins, edges: NDArray[np.float64]) -> NDArray[np.float64]:
 
 
 def _binomial(n: int, share: float) -> NDArray[np.float64]:
-    """The chance of each number from 0 to n."""
+    """The binomial probability of each number from 0 to n."""
     ways = [math.lgamma(n + 1) - math.lgamma(k + 1) - math.lgamma(n - k + 1) for k in range(n + 1)]
     k = np.arange(n + 1)
     return np.asarray(np.exp(np.asarray(ways) + k * math.log(share) + (n - k) * math.log1p(-share)))

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Two runs beside each other, as text for people. What chance does not explain is marked."""
+"""Two runs next to each other, as text for people. Differences that chance does not explain are marked."""
 
 from collections.abc import Callable, Iterable, Iterator
 from typing import Any
@@ -16,7 +16,7 @@ MARK = "beyond chance"
 
 
 def shown(compared: Row, console: Console) -> None:
-    """The verdict, then a table of each kind of difference."""
+    """Prints the verdict, then a table of each kind of difference."""
     first, second = compared["runs"]
     for run in (first, second):
         console.print(Text(f"run {run['number']}: {run['name']}, {at(run['started_ns'])}, {run['state']}"))
@@ -28,7 +28,7 @@ def shown(compared: Row, console: Console) -> None:
 
 
 def configurations(differing: Iterable[Row], first: str, second: str, console: Console) -> None:
-    """The keys in which two configurations differ."""
+    """Prints the keys in which two configurations differ."""
     rows = list(differing)
     console.print(_differing(rows, first, second) if rows else "they are the same")
 
@@ -66,7 +66,7 @@ def _table(
 
 
 def _quantiles(compared: Row) -> Iterator[Row]:
-    """Of the legs that judge the runs, and what else is beyond chance; --json has all."""
+    """Quantiles of the legs that judge the runs, and other legs with differences beyond chance; --json has all legs."""
     judging = {run["leg"] for run in compared["runs"]}
     for leg, row in compared["latency"].items():
         for one in row["quantiles"]:

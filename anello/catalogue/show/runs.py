@@ -23,7 +23,8 @@ SHORT = {Word.AS_ORDERED: "as ordered"}
 
 
 class Column(NamedTuple):
-    """rank: the greater, the sooner it is left out where the terminal is narrow."""
+    """A column of the list. rank: the column with the greatest rank is the first to be left out on a narrow
+    terminal."""
 
     title: str
     key: str
@@ -41,7 +42,7 @@ COLUMNS = (
 
 
 def listed(runs: Sequence[Row], console: Console) -> None:
-    """A line each."""
+    """Prints one line for each run."""
     cells = [_cells(run) for run in runs]
     shown = fitting(COLUMNS, cells, console.width)
     table = plain_table("", *(column.title for column in shown))
@@ -53,7 +54,7 @@ def listed(runs: Sequence[Row], console: Console) -> None:
 
 
 def fitting(columns: Sequence[Column], cells: Sequence[Mapping[str, str]], width: int) -> list[Column]:
-    """Those that the lines have room for."""
+    """The columns that fit into the terminal's width."""
     shown = [column for column in columns if any(line[column.key] for line in cells)]
     widths = {column: max([len(column.title), *(len(line[column.key]) for line in cells)]) for column in shown}
     while sum(widths[one] + GAP for one in shown) > width and any(one.rank for one in shown):
@@ -73,14 +74,14 @@ def _cells(run: Row) -> dict[str, str]:
 
 
 def logged(entries: Sequence[Row], console: Console) -> None:
-    """Entries of the log book."""
+    """Prints entries of the log book."""
     for entry in entries:
         run = "" if entry["run"] is None else f"run {entry['run']}: "
         console.print(Text(f"{at(entry['t_ns'])}  {entry['author']}: {run}{entry['text']}"), soft_wrap=True)
 
 
 def configured(configurations: Sequence[Row], console: Console) -> None:
-    """A line each."""
+    """Prints one line for each configuration."""
     table = plain_table("", "configuration", "chain", "name", "runs", "first", "last", "first used", "by")
     for column in (table.columns[i] for i in (1, 2, 6, 7)):
         column.justify = "left"
@@ -92,7 +93,7 @@ def configured(configurations: Sequence[Row], console: Console) -> None:
 
 # --- One run ------------------------------------------------------------------------------------------------------
 def shown(run: Row, console: Console) -> None:
-    """Everything but counters and bins, which --json has."""
+    """Prints everything of a run except counters and bins, which --json has."""
     console.print(Text(f"Run {run['number']}: {run['name']}", style="bold"))
     for label, words in _heading(run):
         if words:
@@ -165,7 +166,7 @@ def at(time_ns: int | None) -> str:
 
 
 def lasted(run: Row) -> str:
-    """Empty where it has no end."""
+    """The run's duration; empty where it has no end."""
     return "" if run["ended_ns"] is None else f"{(run['ended_ns'] - run['started_ns']) * 1e-9:,.0f} s"
 
 
@@ -174,5 +175,5 @@ def number(value: Any) -> str:
 
 
 def milliseconds(value_ns: float | None) -> str:
-    """With two digits, which is what a bin of 3 % has."""
+    """The time with two digits, as a bin is 3 % wide."""
     return "" if value_ns is None else f"{value_ns * 1e-6:.2g} ms"

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Alarms: raised and cleared by rules, acknowledged by people, kept for ever."""
+"""Alarms: rules raise and clear them, people acknowledge them, and they are kept for ever."""
 
 import sqlite3
 
@@ -17,7 +17,8 @@ class AlarmTable:
     def raise_alarm(
         self, rule: str, text: str, *, run: int | None = None, severity: str = "alarm", t_ns: int | None = None
     ) -> int:  # fmt: skip
-        """Its number. A rule has one alarm at a time: one that is raised gets these words. Raises CatalogueError."""
+        """Raises an alarm and returns its number. A rule has one alarm at a time: if it is raised already, its text
+        is replaced. Raises CatalogueError."""
         now_ns = self._clock() if t_ns is None else t_ns
         with self._database.writing() as database:
             row = database.execute(
@@ -30,13 +31,14 @@ class AlarmTable:
         return int(row[0])
 
     def clear_alarm(self, rule: str, *, t_ns: int | None = None) -> bool:
-        """False where the rule has none raised. Raises CatalogueError."""
+        """Clears the rule's alarm. False where the rule has none raised. Raises CatalogueError."""
         now_ns = self._clock() if t_ns is None else t_ns
         with self._database.writing() as database:
             return _changed(database, "cleared_ns = ? WHERE rule = ? AND cleared_ns IS NULL", now_ns, rule)
 
     def acknowledge(self, alarm: int, author: str, *, t_ns: int | None = None) -> None:
-        """By the first who does. Raises NoSuchError, CatalogueError."""
+        """Enters who acknowledged an alarm; only the first acknowledgement counts. Raises NoSuchError,
+        CatalogueError."""
         now_ns = self._clock() if t_ns is None else t_ns
         with self._database.writing() as database:
             if not database.execute("SELECT 1 FROM alarm WHERE id = ?", (alarm,)).fetchone():
@@ -45,7 +47,7 @@ class AlarmTable:
                      printable(author), now_ns, alarm)  # fmt: skip
 
     def newest(self, limit: int = 100, *, run: int | None = None, raised_only: bool = False) -> list[Row]:
-        """Raised ones first, then newest first. run: None: of all. Raises CatalogueError."""
+        """Alarms, raised ones first, then newest first. run: None: of all runs. Raises CatalogueError."""
         return self._database.rows(
             "SELECT * FROM alarm WHERE (? IS NULL OR run = ?) AND (NOT ? OR cleared_ns IS NULL)"
             " ORDER BY cleared_ns IS NOT NULL, id DESC LIMIT ?", run, run, raised_only, limit,

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Two runs beside each other: what differs, and which of it chance does not explain."""
+"""Compares two runs: what differs, and which differences chance does not explain."""
 
 from collections.abc import Iterator, Mapping
 from typing import Any
@@ -9,21 +9,21 @@ from anello.catalogue.tables.configurations import ConfigurationTable
 from anello.catalogue.tables.database import Row
 from anello.catalogue.tables.runs import RunTable
 
-RISK = 0.0027  # of saying once in a comparison that something differs where it was chance: 3 sigma
+RISK = 0.0027  # probability that a comparison reports at least one difference that is due to chance: 3 sigma
 QUANTILES = {"p50": 0.5, "p99": 0.99, "p99.9": 0.999, "p99.99": 0.9999}
-LEAST_BEYOND = 10  # events beyond a quantile in each run, else it says nothing
+LEAST_BEYOND = 10  # events that each run needs beyond a quantile to test it
 BESIDE = ("losses", "latency", "files", "counters", "notices", "configuration", "alarms", "log")  # of RunTable.get
 
 
 def compare_runs(runs: RunTable, first: int, second: int) -> Row:
-    """Raises NoSuchError, CatalogueError.
+    """Compares two runs. Raises NoSuchError, CatalogueError.
 
-    runs: the columns of both. Where something has both: first, second, ratio, chance (that equal runs differ as
+    runs: the columns of both. For values that both runs have: first, second, ratio, chance (that equal runs differ as
     much) and beyond (chance does not explain it, all comparisons taken together).
-    configuration: [key, first, second] of keys that differ, None where one has none.
+    configuration: [key, first, second] of keys that differ, None where one run has no such key.
     rates: [what, ...]; losses: [cause, ordered, ...], compared per event; quality: [what, ...].
-    latency: leg -> first, second: counts; distance (Kolmogorov, Smirnov), chance, beyond; quantiles, in ns:
-    [quantile, ...].
+    latency: leg -> first, second: counts; distance (Kolmogorov, Smirnov), chance, beyond; quantiles, in ns: [quantile,
+    ...].
     verdict: lines for people; n_beyond.
     """
     one, other = runs.get(first), runs.get(second)
@@ -38,13 +38,13 @@ def compare_runs(runs: RunTable, first: int, second: int) -> Row:
 
 
 def compare_configurations(configurations: ConfigurationTable, first: str, second: str) -> list[Row]:
-    """Between two configurations, by their digests: [key, first, second] of keys that differ. Raises NoSuchError,
-    CatalogueError."""
+    """The keys in which two configurations, given by their digests, differ: [key, first, second]. Raises
+    NoSuchError, CatalogueError."""
     return _differing(*(configurations.get(digest)["values"] for digest in (first, second)))
 
 
 def judged(one: Row, other: Row) -> Row:
-    """rates, losses, latency and quality of two runs (RunTable.get) beside each other, each with its verdict."""
+    """rates, losses, latency and quality of two runs (from RunTable.get), paired, each with its verdict."""
     compared = {
         "rates": list(_rates(one, other)),
         "losses": list(_losses(one, other)),
@@ -96,7 +96,8 @@ def _leg(one: Row, other: Row, leg: str) -> Row:
 
 
 def _quantiles(first: Row, second: Row) -> Iterator[Row]:
-    """Each tested by how many events of either run are from the bin of both together's on."""
+    """Compares quantiles: each is tested by the number of events that either run has at and above the bin of the
+    quantile of both runs together."""
     n, m = first["count"], second["count"]
     for name, share in QUANTILES.items():
         if min(n, m) * (1 - share) < LEAST_BEYOND:
@@ -108,7 +109,7 @@ def _quantiles(first: Row, second: Row) -> Iterator[Row]:
 
 
 def _quality(first: Any, second: Any, path: str = "") -> Iterator[Row]:
-    """Every share with its interval that both have, wherever it is."""
+    """Compares every share that both runs have with an interval, at any depth."""
     if not isinstance(first, Mapping) or not isinstance(second, Mapping):
         return
     if {"value", "low", "high"} <= first.keys() & second.keys():

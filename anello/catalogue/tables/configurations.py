@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Configurations that runs had: each once, by the digest of its values."""
+"""Configurations of runs: each is stored once, under the digest of its values."""
 
 import json
 import sqlite3
@@ -13,8 +13,9 @@ class ConfigurationTable:
         self._database = database
 
     def get(self, digest: str) -> Row:
-        """digest, chain, values (by dotted key), toml, parent (the digest that the chain had before), author, at_ns.
-        The first letters of a digest are enough where no other one has them. Raises NoSuchError."""
+        """One configuration: digest, chain, values (by dotted key), toml, parent (the digest that the chain had
+        before), author, at_ns. The first letters of a digest are enough where no other digest begins with them.
+        Raises NoSuchError."""
         found = self._database.rows(
             "SELECT * FROM config WHERE substr(digest, 1, length(?1)) = ?1 ORDER BY digest", digest
         )
@@ -24,8 +25,8 @@ class ConfigurationTable:
         return found[0] | {"values": json.loads(found[0]["values"])}
 
     def find(self, chain: str | None = None) -> list[Row]:
-        """Newest first: digest, chain, name, parent, author, at_ns; how many runs had it, first_run and last_run: their
-        numbers, None where none had."""
+        """Configurations, newest first: digest, chain, name, parent, author, at_ns; the number of runs that used it,
+        first_run and last_run: their numbers, None where no run used it."""
         where, values = ("WHERE config.chain = ?", (chain,)) if chain else ("", ())
         return self._database.rows(
             "SELECT digest, config.chain, json_extract(\"values\", '$.\"run.name\"') AS name, parent, author, at_ns,"
@@ -35,14 +36,14 @@ class ConfigurationTable:
         )  # fmt: skip
 
     def add(self, origin: Origin) -> str:
-        """One that was saved, but not run yet. Its digest. Raises CatalogueError."""
+        """Stores a configuration that no run has used yet, and returns its digest. Raises CatalogueError."""
         with self._database.writing() as database:
             keep_configuration(database, origin)
         return origin.config_digest
 
 
 def keep_configuration(database: sqlite3.Connection, origin: Origin) -> None:
-    """Inside a transaction."""
+    """Stores a run's configuration. Called inside a transaction."""
     last = database.execute("SELECT config FROM run WHERE chain = ? ORDER BY number DESC LIMIT 1", (origin.chain,))
     parent = last.fetchone()
     database.execute(

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Runs whose process is gone: closed with what its counter page last said."""
+"""Runs whose process no longer exists are closed with the last values of their counter page."""
 
 from collections.abc import Mapping
 from contextlib import suppress
@@ -24,8 +24,8 @@ COLUMNS = ("host", "boot", "number_space", "process", "process_start")
 
 
 def close_crashed(runs: RunTable, configurations: ConfigurationTable) -> list[int]:
-    """Closes each run that is not over and whose process has ended without a word; their numbers. The counter page of
-    each is taken away. Raises CatalogueError."""
+    """Closes each run that is not over and whose process has ended without an entry; returns their numbers. Their
+    counter pages are removed. Raises CatalogueError."""
     return [row["number"] for row in runs.open() if _close_if_crashed(row, runs, configurations)]
 
 
@@ -34,15 +34,15 @@ def _close_if_crashed(row: Row, runs: RunTable, configurations: ConfigurationTab
         return False
     page = _page_of(row)
     end = _end(row, page, configurations.get(row["config"])["toml"])
-    is_ours = runs.end(row["number"], end, only_if_open=True)  # not where another process was first
+    is_ours = runs.end(row["number"], end, only_if_open=True)  # False where another process was first
     if page:
-        with suppress(OSError):  # of another user
+        with suppress(OSError):  # the page belongs to another user
             page.remove()
     return is_ours
 
 
 def _page_of(row: Row) -> Page | None:
-    """Of that process, not of another one that has its number now."""
+    """The counter page of that process; None if another process has its number now."""
     if not row["page"]:
         return None
     with suppress(ConfigError, OSError, EngineMissingError):
@@ -73,14 +73,14 @@ def _last_said(page: Page, chain: str, verdict: str, configuration: str) -> End:
 
 
 def _events(configuration: str, node: CounterDict) -> int | None:
-    """Built, or what the chain has instead; None: this chain cannot say so of counters alone."""
-    with suppress(Exception):  # a view may be another package's, and the run is closed whatever it does
+    """Events built, or what the chain counts instead; None: this chain cannot tell it from counters alone."""
+    with suppress(Exception):  # a view may be another package's: the run is closed even if it fails
         view = view_of_text(configuration)
         return None if isinstance(view, PlainView) else view.flow(node).built
     return None
 
 
 def _judging(chain: str, latency: Mapping[str, Any]) -> str | None:
-    """The leg that runs of the chain are judged by; None: there is none here."""
+    """The leg that runs of the chain are judged by; None: the chain is not installed here."""
     keys = registry.registration(chain).search if chain in registry.names() else None
     return keys.whole_way if keys and latency.get(keys.whole_way, {}).get("count") else None

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The connection to a catalogue's file. Several processes have one each, and several threads may share one."""
+"""The connection to a catalogue's file. Several processes have one connection each; several threads may share one."""
 
 import os
 import sqlite3
@@ -14,8 +14,8 @@ from anello.catalogue.tables.schema import check, migrate
 from anello.system.run_directory import private
 
 FILE = "catalogue.sqlite"
-IN_MEMORY = ":memory:"  # as sqlite calls a database without a file
-BUSY_S = 5.0  # how long another process's transaction is waited for
+IN_MEMORY = ":memory:"  # SQLite's name for a database without a file
+BUSY_S = 5.0  # s; the longest wait for another process's transaction
 RETRY_S = 0.01
 
 Row = dict[str, Any]
@@ -23,7 +23,7 @@ Clock = Callable[[], int]  # wall clock, ns
 
 
 class CatalogueError(RuntimeError):
-    """The catalogue cannot be used: what happened, why, what to do."""
+    """The catalogue cannot be used; the text says what happened, why, and what to do."""
 
     exit_code = 1
 
@@ -33,17 +33,17 @@ class NoSuchError(CatalogueError):
 
 
 def printable(text: str) -> str:
-    """What can be stored: names of files and arguments may have bytes that are no text."""
+    """A text that can be stored: names of files and arguments may hold bytes that are no text."""
     return text.encode("utf-8", "backslashreplace").decode()
 
 
 class Database:
-    """Opened, and made where there is none. Not to be carried over a fork. Nobody else in this process may open the
-    file by other means: closing it would give up SQLite's locks."""
+    """An open database; the file is made if it is missing. A fork must not inherit it. Nothing else in this process
+    may open the file by other means: closing it would release SQLite's locks."""
 
     def __init__(self, path: Path, *, busy_s: float = BUSY_S, read_only: bool = False) -> None:
-        """busy_s: the longest wait for another process. read_only: for a file that this user may not write. Raises
-        CatalogueError."""
+        """Opens the file. busy_s: the longest wait for another process. read_only: for a file that this user may not
+        write. Raises CatalogueError."""
         self.path, self._lock = path, threading.RLock()
         with self.in_words():
             if not read_only:
@@ -61,14 +61,14 @@ class Database:
             self._connection.close()
 
     def wait_at_most(self, busy_s: float) -> None:
-        """From now on, for another process."""
+        """Sets the longest wait for another process, s."""
         with self._lock, self.in_words():
             self._connection.execute(f"PRAGMA busy_timeout = {int(busy_s * 1e3)}")
 
     @contextmanager
     def writing(self, *, lasting: bool = False) -> Iterator[sqlite3.Connection]:
-        """A transaction. lasting: it is on the disk before this returns, for what must survive a loss of power, too.
-        Raises CatalogueError."""
+        """A transaction. lasting: it is on the disk before this returns, for data that must also survive a power
+        cut. Raises CatalogueError."""
         with self._lock, self.in_words():
             self._connection.execute(f"PRAGMA synchronous = {'FULL' if lasting else 'NORMAL'}")
             self._connection.execute("BEGIN IMMEDIATE")
@@ -76,18 +76,18 @@ class Database:
                 yield self._connection
                 self._connection.execute("COMMIT")
             except BaseException:
-                with suppress(sqlite3.Error):  # SQLite has done so by itself where the disk is full
+                with suppress(sqlite3.Error):  # SQLite has rolled back by itself where the disk is full
                     self._connection.execute("ROLLBACK")
                 raise
 
     def rows(self, query: str, *values: Any) -> list[Row]:
-        """What a query finds. Raises CatalogueError."""
+        """The rows that a query finds. Raises CatalogueError."""
         with self._lock, self.in_words():
             return [dict(row) for row in self._connection.execute(query, values)]
 
     @contextmanager
     def in_words(self) -> Iterator[None]:
-        """Every error of SQLite and of files becomes a CatalogueError, which names a remedy."""
+        """Turns every error of SQLite and of files into a CatalogueError that names a remedy."""
         try:
             yield
         except (sqlite3.Error, OSError, ValueError, OverflowError) as error:
@@ -110,9 +110,10 @@ def _remedy(error: Exception) -> str:
 
 
 def _opened(path: Path, busy_s: float) -> sqlite3.Connection:
-    """Raises sqlite3.Error. Changing to write-ahead mode does not wait for others by itself, so that it is tried."""
+    """Opens the file for writing. Raises sqlite3.Error. SQLite's change to write-ahead mode does not wait for other
+    processes, so this function repeats it."""
     if str(path) != IN_MEMORY:
-        with suppress(OSError):  # which sqlite tells in its own words; its other files get this one's mode
+        with suppress(OSError):  # SQLite reports this error in its own words; its other files get this file's mode
             os.close(private(str(path), os.O_CREAT | os.O_RDWR | os.O_CLOEXEC))
     database = sqlite3.connect(path, timeout=busy_s, isolation_level=None, check_same_thread=False)
     try:
@@ -127,7 +128,8 @@ def _opened(path: Path, busy_s: float) -> sqlite3.Connection:
 
 
 def _opened_to_read(path: Path, busy_s: float) -> sqlite3.Connection:
-    """Raises sqlite3.Error. Where no file can be made beside it, nobody can be writing either (immutable)."""
+    """Opens the file for reading. Raises sqlite3.Error. Where no file can be made next to it, no process can be
+    writing either (immutable)."""
     for how in ("mode=ro", "immutable=1"):
         database = sqlite3.connect(f"{path.resolve().as_uri()}?{how}", uri=True, timeout=busy_s, isolation_level=None,
                                    check_same_thread=False)  # fmt: skip

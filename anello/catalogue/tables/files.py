@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The files of a run, with size and checksum."""
+"""The files of a run, with sizes and checksums."""
 
 import hashlib
 from collections.abc import Callable, Iterator
@@ -16,7 +16,7 @@ class FileTable:
         self._database = database
 
     def add(self, number: int, directory: Path) -> None:
-        """Of a run that is over: all below its directory, with their sizes. Raises CatalogueError."""
+        """Enters all files below the directory of a run that is over, with their sizes. Raises CatalogueError."""
         with self._database.in_words():
             found = list(_regular_below(directory))
         with self._database.writing() as database:
@@ -26,9 +26,9 @@ class FileTable:
             )
 
     def add_checksums(self, number: int | None = None, is_over: Callable[[], bool] = lambda: False) -> None:
-        """Of the files that have none, of this run or of all, the newest first: about a second per GB. Whatever
-        interrupts it, what it has is kept, and the next one makes the rest. A file that is gone, or is not as it was
-        then, gets none. is_over: asked all the time. Raises CatalogueError."""
+        """Adds checksums to files that have none, of this run or of all runs, the newest first: about 1 s per GB. If
+        it is interrupted, finished checksums are kept, and the next call makes the rest. A file that was removed
+        or changed since its entry gets none. is_over: called often; True ends the work. Raises CatalogueError."""
         runs = self._database.rows(
             "SELECT DISTINCT number, directory FROM run JOIN file ON run = number WHERE sha256 IS NULL"
             " AND number = ifnull(?, number) ORDER BY number DESC", number,
@@ -58,8 +58,8 @@ def _name(path: Path, directory: Path) -> str:
 
 
 def _regular_below(directory: Path) -> Iterator[tuple[Path, int, int]]:
-    """(file, bytes, time of its last change in ns). No links, and not the catalogue: to open and close it here would
-    give up SQLite's locks."""
+    """(file, bytes, time of its last change in ns). Links are left out, and so is the catalogue: opening and closing
+    it here would release SQLite's locks."""
     for path in sorted(directory.rglob("*")):
         with suppress(OSError):
             if path.is_file() and not path.is_symlink() and not path.name.startswith(FILE):
@@ -68,7 +68,7 @@ def _regular_below(directory: Path) -> Iterator[tuple[Path, int, int]]:
 
 
 def _sha256(path: Path, is_over: Callable[[], bool]) -> str:
-    """Empty: there was no time."""
+    """The file's checksum; empty if there was no time to finish it."""
     digest, buffer = hashlib.sha256(), bytearray(PIECE_BYTES)
     with path.open("rb", buffering=0) as file:
         while n := file.readinto(buffer):

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Figures against time. What is older than a day is kept in bins of 10 s."""
+"""Values against time. Samples older than a day are kept in bins of 10 s."""
 
 import math
 import sqlite3
@@ -9,9 +9,9 @@ from typing import Literal
 from anello.catalogue.tables.database import Database
 
 SECOND_NS = 1_000_000_000
-FINE_NS = 24 * 3600 * SECOND_NS  # as it came
-BIN_NS = 10 * SECOND_NS  # from then on
-AT_A_TIME_NS = 3600 * SECOND_NS  # thinned in one transaction
+FINE_NS = 24 * 3600 * SECOND_NS  # age up to which samples are kept as they were taken
+BIN_NS = 10 * SECOND_NS  # width of the bins of older samples
+AT_A_TIME_NS = 3600 * SECOND_NS  # span that one transaction thins
 BETWEEN_NS = 60 * SECOND_NS  # from one thinning to the next
 
 
@@ -20,8 +20,9 @@ class HistoryTable:
         self._database, self._next_thinning_ns = database, 0
 
     def add(self, t_ns: int, run: int | None, figures: Mapping[str, float]) -> None:
-        """A sample of each figure at one moment (wall clock); what is not finite is left out. Meant for once a second,
-        by one program. run: the number of the run that it is of. Raises CatalogueError."""
+        """Adds a sample of each figure at one moment (wall clock); values that are not finite are left out. One
+        program is meant to call this once a second. run: the number of the run that the sample belongs to. Raises
+        CatalogueError."""
         finite = [(name, float(value)) for name, value in figures.items() if math.isfinite(value)]
         with self._database.writing() as database:
             database.executemany("INSERT OR IGNORE INTO metric(name) VALUES (?)", [(name,) for name, _ in finite])
@@ -36,8 +37,8 @@ class HistoryTable:
     def get(
         self, metric: str, from_ns: int, to_ns: int, step_s: float = 1.0, *, what: Literal["mean", "greatest"] = "mean"
     ) -> list[tuple[int, float]]:
-        """(time, mean or greatest value) of a figure, from_ns <= time < to_ns, at most one for each step; a step begins
-        at a whole multiple of its length. Empty where nobody looked. Raises CatalogueError."""
+        """(time, mean or greatest value) of a figure, from_ns <= time < to_ns, at most one for each step; a step
+        begins at a whole multiple of its length. Empty where no samples were taken. Raises CatalogueError."""
         step_ns = max(1, round(step_s * SECOND_NS))
         reduced = "sum(value * n) / sum(n)" if what == "mean" else "max(greatest)"
         rows = self._database.rows(
@@ -48,12 +49,11 @@ class HistoryTable:
         return [(row["begin_ns"], row["reduced"]) for row in rows]
 
     def metrics(self) -> list[str]:
-        """Figures that there is any history of. Raises CatalogueError."""
+        """The figures that have a history. Raises CatalogueError."""
         return [row["name"] for row in self._database.rows("SELECT name FROM metric ORDER BY name")]
 
     def thin(self, now_ns: int) -> None:
-        """Some hours of what is older than a day, one after another. add() does so by itself. Raises
-        CatalogueError."""
+        """Thins a few hours of the samples that are older than a day. add() calls it. Raises CatalogueError."""
         until_ns = (now_ns - FINE_NS) // BIN_NS * BIN_NS
         with self._database.writing() as database:
             begin_ns = _thinned_until(database)
@@ -64,7 +64,7 @@ class HistoryTable:
 
 
 def _thinned_until(database: sqlite3.Connection) -> int | None:
-    """A multiple of the bin; None: there is nothing yet."""
+    """The time up to which the history is thinned, a multiple of the bin; None: there is no history yet."""
     if row := database.execute("SELECT until_ns FROM thinned").fetchone():
         return int(row[0])
     (oldest,) = database.execute("SELECT min(t_ns) FROM history").fetchone()
@@ -76,7 +76,7 @@ def _thinned_until(database: sqlite3.Connection) -> int | None:
 
 
 def _thin(database: sqlite3.Connection, begin_ns: int, end_ns: int) -> None:
-    """Whole bins."""
+    """Thins whole bins."""
     where = "WHERE metric IN (SELECT id FROM metric) AND t_ns >= ? AND t_ns < ?"
     bins = database.execute(
         f"SELECT metric, t_ns / {BIN_NS} * {BIN_NS} AS begin_ns, max(run), sum(value * n) / sum(n), max(greatest),"

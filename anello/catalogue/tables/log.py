@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What people write: the log book, and what they think of a run."""
+"""Texts that people write: the log book, and their judgement of a run."""
 
 import sqlite3
 
@@ -15,7 +15,8 @@ class LogTable:
         self._database, self._clock = database, clock
 
     def add(self, text: str, *, author: str, run: int | None = None, t_ns: int | None = None) -> int:
-        """The entry's number. run: None: of none. Raises NoSuchError, CatalogueError."""
+        """Adds an entry and returns its number. run: None: the entry is of no run. Raises NoSuchError,
+        CatalogueError."""
         now_ns = self._clock() if t_ns is None else t_ns
         with self._database.writing() as database:
             if run is not None:
@@ -23,14 +24,14 @@ class LogTable:
             return _add(database, (run, now_ns, author, text))
 
     def newest(self, limit: int = 100, run: int | None = None) -> list[Row]:
-        """Newest first. run: None: of all, and of none. Raises CatalogueError."""
+        """Entries, newest first. run: None: all entries. Raises CatalogueError."""
         return self._database.rows(
             "SELECT * FROM log WHERE ? IS NULL OR run = ? ORDER BY id DESC LIMIT ?", run, run, limit
         )
 
     def mark(self, number: int, quality: str, comment: str = "", *, author: str) -> None:
-        """What somebody thinks of a run: good, bad, test, unknown, and why; the log book says who said so. Raises
-        ValueError for another word, NoSuchError, CatalogueError."""
+        """Enters somebody's judgement of a run: good, bad, test, unknown, and why; the log book names the author.
+        Raises ValueError for another word, NoSuchError, CatalogueError."""
         quality, why = Quality(quality), f": {comment}" if comment else ""
         with self._database.writing() as database:
             need_run(database, number)

@@ -1,10 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What was added by anybody since the last look."""
+"""Rows that any process has added since the last call."""
 
 from anello.catalogue.tables.database import Database, Row
 
 KINDS = {"notice": "id", "log": "id", "alarm": "change"}  # table -> the column that rises
-MOST = 100  # of each kind in one look
+MOST = 100  # rows of each kind in one call
 
 
 class NewRows:
@@ -13,8 +13,8 @@ class NewRows:
         self._told: dict[str, int] | None = None
 
     def since_last_call(self) -> dict[str, list[Row]]:
-        """notice, log, alarm -> rows that were added or, of alarms, changed since the last call, oldest first; at the
-        first call nothing. Raises CatalogueError."""
+        """notice, log, alarm -> rows that were added or, for alarms, changed since the last call, oldest first;
+        empty at the first call. Raises CatalogueError."""
         if self._told is None:
             self._told = {kind: self._newest(kind) for kind in KINDS}
         new = {kind: self._since(kind, last) for kind, last in self._told.items()}

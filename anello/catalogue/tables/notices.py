@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What runs and the control room said."""
+"""Notices of runs and of the control room."""
 
 import sqlite3
 from collections.abc import Sequence
@@ -16,20 +16,21 @@ class NoticeTable:
 
     def add(self, number: int | None, lines: Sequence[str], *, severity: str = "warning", source: str = "node",
                     t_ns: int | None = None) -> None:  # fmt: skip
-        """number: None: of no run. A line that is the run's last one is counted there. Raises CatalogueError."""
+        """Adds notices. number: None: of no run. A line that equals the run's last one raises that one's count.
+        Raises CatalogueError."""
         now_ns = self._clock() if t_ns is None else t_ns
         with self._database.writing() as database:
             for line in lines:
                 _add(database, (number, now_ns, severity, source, printable(line)))
 
     def add_told(self, number: int, notices: Sequence[Notice], *, source: str = "node") -> None:
-        """As add(), of notices with their own times. Raises CatalogueError."""
+        """Adds notices that carry their own times. Raises CatalogueError."""
         with self._database.writing() as database:
             for one in notices:
                 _add(database, (number, one.time_ns, one.severity, source, printable(one.text)), one.times)
 
     def newest(self, limit: int = 100, run: int | None = None) -> list[Row]:
-        """Newest first. run: None: of all. Raises CatalogueError."""
+        """Notices, newest first. run: None: of all runs. Raises CatalogueError."""
         return self._database.rows(
             "SELECT * FROM notice WHERE ? IS NULL OR run = ? ORDER BY id DESC LIMIT ?", run, run, limit
         )

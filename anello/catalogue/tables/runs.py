@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Runs in the catalogue: how they began, what they said, how they ended."""
+"""Runs in the catalogue: their begin, notices and end."""
 
 import json
 import sqlite3
@@ -19,7 +19,7 @@ from anello.report.summary import no_nan
 
 @dataclass(frozen=True, kw_only=True)
 class Filter:
-    """Of runs; None and empty: all."""
+    """Selects runs; None and empty values select all."""
 
     state: str | None = None
     quality: str | None = None
@@ -29,7 +29,7 @@ class Filter:
     limit: int | None = None
 
     def where(self) -> tuple[str, list[Any]]:
-        """SQL behind FROM run, and its values."""
+        """The SQL after FROM run, and its values."""
         wanted = {"state = ?": self.state, "quality = ?": self.quality, "chain = ?": self.chain,
                   "started_ns >= ?": self.since_ns, "number < ?": self.before}  # fmt: skip
         given = {condition: value for condition, value in wanted.items() if value is not None}
@@ -38,14 +38,15 @@ class Filter:
 
 
 class RunTable:
-    """Runs, newest first wherever there are several."""
+    """The table of runs. Lists have the newest first."""
 
     def __init__(self, database: Database, configurations: ConfigurationTable, clock: Clock) -> None:
         self._database, self._configurations, self._clock = database, configurations, clock
 
     # --- By the run itself ------------------------------------------------------------------------------------------
     def begin(self, origin: Origin, directory: Path, *, page: str = "", process: Process | None = None) -> int:
-        """Its number. page: of its counters. process: None: this one. Raises CatalogueError."""
+        """Enters a run and returns its number. page: of its counters. process: None: this one. Raises
+        CatalogueError."""
         with self._database.in_words():
             own, place = process or Process.this(), _absolute(directory)
         values = {
@@ -64,7 +65,7 @@ class RunTable:
         return number
 
     def set_state(self, number: int, state: str) -> None:
-        """Of a run that is not over. Raises CatalogueError."""
+        """Sets the state of a run that is not over. Raises CatalogueError."""
         with self._database.writing() as database:
             database.execute(
                 "UPDATE run SET state = ? WHERE number = ? AND state NOT IN (?, ?, ?, ?)",
@@ -72,12 +73,13 @@ class RunTable:
             )
 
     def set_directory(self, number: int, directory: Path) -> None:
-        """Where its files are. Raises CatalogueError."""
+        """Sets the directory of the run's files. Raises CatalogueError."""
         with self._database.writing() as database:
             database.execute("UPDATE run SET directory = ? WHERE number = ?", (_absolute(directory), number))
 
     def end(self, number: int, end: End, *, only_if_open: bool = False) -> bool:
-        """Once, or again where more is known. False: it was over, and only_if_open. Raises CatalogueError."""
+        """Enters the end of a run, or again when more is known. False: with only_if_open, the run was over already.
+        Raises CatalogueError."""
         values = {name: value for name, value in asdict(end).items() if name not in ("losses", "latency", "counters")}
         values |= {"ended_ns": end.ended_ns or self._clock(), "quality_found": json.dumps(no_nan(end.quality_found))}
         open_, states = ("AND state NOT IN (?, ?, ?, ?)", OVER) if only_if_open else ("", ())
@@ -90,9 +92,9 @@ class RunTable:
                 keep_results(database, number, end)
         return bool(changed)
 
-    # --- By whoever looks -------------------------------------------------------------------------------------------
+    # --- For readers ------------------------------------------------------------------------------------------------
     def find(self, wanted: Filter | None = None) -> list[Row]:
-        """The columns of run, rate_hz, and how many notices there were."""
+        """The runs found: the columns of run, rate_hz, and the number of notices."""
         where, values = (wanted or Filter()).where()
         found = self._database.rows(
             "SELECT *, (SELECT sum(times) FROM notice WHERE run = number) AS notices,"
@@ -101,7 +103,7 @@ class RunTable:
         return [_readable(row) for row in found]
 
     def open(self) -> list[Row]:
-        """The columns of run of those that are not over, oldest first. Raises CatalogueError."""
+        """The runs that are not over, oldest first, with the columns of run. Raises CatalogueError."""
         return self._database.rows("SELECT * FROM run WHERE state NOT IN (?, ?, ?, ?) ORDER BY number", *OVER)
 
     def get(self, number: int) -> Row:
@@ -143,7 +145,7 @@ class RunTable:
 
 # --- Inside a transaction -----------------------------------------------------------------------------------------
 def need_run(database: sqlite3.Connection, number: int) -> None:
-    """Raises NoSuchError."""
+    """Checks that the run exists. Raises NoSuchError."""
     if not database.execute("SELECT 1 FROM run WHERE number = ?", (number,)).fetchone():
         raise NoSuchError(f"there is no run {number}")
 
@@ -153,7 +155,7 @@ def _absolute(directory: Path) -> str:
 
 
 def _readable(row: Row) -> Row:
-    """What SQLite has as text or number, as it was."""
+    """Converts SQLite's texts and numbers back to the original values."""
     with suppress(KeyError):
         row["balanced"] = None if row["balanced"] is None else bool(row["balanced"])
         row["quality_found"] = None if row["quality_found"] is None else json.loads(row["quality_found"])

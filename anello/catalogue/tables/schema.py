@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The catalogue's tables, version by version. Times are wall clock, ns; a run's number is never given twice."""
+"""The catalogue's tables, version by version. Times are wall clock, ns; no run number is used twice."""
 
 import sqlite3
 from collections.abc import Iterator
@@ -70,19 +70,19 @@ CREATE TABLE log(
 CREATE INDEX log_run ON log(run);
 """
 
-VERDICT = "ALTER TABLE run ADD COLUMN word TEXT;"  # of the verdict
+VERDICT = "ALTER TABLE run ADD COLUMN word TEXT;"  # the verdict's word
 
-MIGRATIONS = (RUNS, CONTROL, VERDICT)  # the first makes version 1, and so on; what was published is never changed
+MIGRATIONS = (RUNS, CONTROL, VERDICT)  # the first makes version 1, and so on; a published one is never changed
 VERSION = len(MIGRATIONS)
 
 
 class WrongVersionError(sqlite3.DatabaseError):
-    """It was made by a newer program."""
+    """A newer program has made the file."""
 
 
 def migrate(database: sqlite3.Connection) -> None:
-    """To this program's version, in one step or not at all; another process may do the same at this moment. Raises
-    sqlite3.Error."""
+    """Brings the file to this program's version, in one step or not at all; another process may do the same at this
+    moment. Raises sqlite3.Error."""
     if check(database):
         return
     database.execute("BEGIN IMMEDIATE")
@@ -99,7 +99,7 @@ def migrate(database: sqlite3.Connection) -> None:
 
 
 def check(database: sqlite3.Connection) -> bool:
-    """Whether it is of this program's version; an older one can be brought there. Raises sqlite3.Error."""
+    """True if the file has this program's version; False if it is older and can be migrated. Raises sqlite3.Error."""
     version = _version(database)
     (application,) = database.execute("PRAGMA application_id").fetchone()
     if version > VERSION:
@@ -115,7 +115,7 @@ def _version(database: sqlite3.Connection) -> int:
 
 
 def _statements(script: str) -> Iterator[str]:
-    """Each alone: executescript would end the transaction."""
+    """The script's statements one by one, because executescript would end the transaction."""
     statement = ""
     for line in script.splitlines():
         statement += line + "\n"

@@ -1,2 +1,2 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The control room: leads runs that outlive it, and shows them."""
+"""The control room: starts and stops runs, which survive it, and shows them."""

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Alarms of a control room: by the rules of the configuration, and where a run did not end as it should."""
+"""Alarms of a control room: by the rules of the configuration, and when a run did not end in order."""
 
 import time
 from collections.abc import Callable
@@ -12,18 +12,19 @@ from anello.control.hook import Hook
 from anello.control.operator import Status
 from anello.control.states import State
 
-RUN_LOST = "run lost"  # the rule of runs that could not be led to their end
+RUN_LOST = "run lost"  # the rule of runs that failed
 
 
 class Keeps(Protocol):
-    """What the catalogue does with alarms (AlarmTable)."""
+    """Where alarms are stored: in the catalogue (AlarmTable)."""
 
     def raise_alarm(self, rule: str, text: str, *, run: int | None = None, severity: str = "alarm") -> int: ...
     def clear_alarm(self, rule: str) -> bool: ...
 
 
 class Alarms:
-    """Looked at by one thread. tell: gets lines about the hook. clock: does not go back, s."""
+    """Raises and clears alarms; one thread uses it. tell: receives messages about the hook. clock: never goes back,
+    s."""
 
     def __init__(self, keeps: Keeps, tell: Callable[[str], None], clock: Callable[[], float] = time.monotonic) -> None:
         self._keeps, self._tell, self._clock = keeps, tell, clock
@@ -32,7 +33,7 @@ class Alarms:
         self._is_lost = False
 
     def follow(self, config: Config | None) -> None:
-        """Its rules, from now on; alarms of other rules are cleared."""
+        """Uses the configuration's rules from now on; alarms of other rules are cleared."""
         if config is None or config is self._config:
             return
         rules = [parse(text) for text in config.alarms.rules]
@@ -42,7 +43,7 @@ class Alarms:
         self._hook = Hook(config.alarms.hook, config.alarms.hook_timeout_s, self._tell)
 
     def look(self, status: Status, sample: Sample) -> None:
-        """Raises CatalogueError."""
+        """Checks the rules against a sample. Raises CatalogueError."""
         self._look_at_state(status)
         for change in self._watch.look(sample, self._clock()):
             if change.is_raised:
@@ -51,11 +52,11 @@ class Alarms:
                 self._clear(change.rule.text, status.run)
 
     def wait(self) -> None:
-        """For the commands that were run."""
+        """Waits for the commands that were started."""
         self._hook.wait()
 
     def _look_at_state(self, status: Status) -> None:
-        """The alarm of a run that is lost stands until somebody resets."""
+        """Raises the alarm for a failed run, which stays until somebody resets."""
         was_lost, self._is_lost = self._is_lost, status.state is State.ERROR
         if self._is_lost and not was_lost:
             self._keeps.raise_alarm(RUN_LOST, status.cause, run=status.run)

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The ledger of a run that goes on. Its rows cannot be exact while data are on their way and are counted at several
-places one after the other; but what came in some time ago must have arrived somewhere by now. So each row is compared
-with its own past: it is closed up to the time at which no more had come in than has arrived by now."""
+"""The ledger of a run that continues. Its rows cannot be exact while data are in transit and are counted at several
+places one after the other; but data that came in some time ago must have been accounted for by now. So each row
+is compared with its own past: it is closed up to the time when no more had come in than is accounted for now."""
 
 from collections import deque
 from collections.abc import Iterator
@@ -10,13 +10,13 @@ from dataclasses import dataclass
 from anello.account.ledger import Ledger, Row
 
 MISSING = "there is no counter"
-PATIENCE_S = 10.0  # what is on its way for longer is lost
+PATIENCE_S = 10.0  # s; data in transit for longer count as lost
 
 
 @dataclass(frozen=True)
 class LiveRow:
-    """on_the_way: came and not yet arrived; closed_s: everything is accounted for up to so long ago, None: for longer
-    than is remembered it is not."""
+    """One row. on_the_way: came in and not yet accounted for; closed_s: age in s of the time up to which everything
+    is accounted for; None: that time is longer ago than the stored past."""
 
     level: str
     name: str
@@ -31,7 +31,7 @@ class LiveRow:
 
 @dataclass(frozen=True)
 class Balance:
-    """rows: each ledger row that is known by now."""
+    """The ledger now. rows: each row that can be computed during a run."""
 
     rows: tuple[LiveRow, ...]
 
@@ -41,21 +41,21 @@ class Balance:
 
     @property
     def on_the_way(self) -> int:
-        """At the one place where most is."""
+        """The number in transit, at the place where it is largest."""
         return max((abs(row.on_the_way) for row in self.rows), default=0)
 
     @property
     def closed_s(self) -> float | None:
-        """How long ago everything was accounted for, in every row."""
+        """Age in s of the time up to which every row accounts for everything."""
         ages = [row.closed_s for row in self.rows]
         return None if not ages or None in ages else max(age for age in ages if age is not None)
 
 
-Sums = dict[tuple[str, str, int], tuple[int, int]]  # row -> what came, what arrived
+Sums = dict[tuple[str, str, int], tuple[int, int]]  # row -> number that came in, number accounted for
 
 
 class LiveLedger:
-    """Looks at a run's ledger again and again, and remembers for PATIENCE_S what it said."""
+    """Compares a run's ledger with its own values of the last PATIENCE_S."""
 
     def __init__(self) -> None:
         self._past: deque[tuple[float, Sums]] = deque()
@@ -73,17 +73,19 @@ class LiveLedger:
         return LiveRow(level, name, came, came - arrived, self._closed_s(key, came, arrived, now_s))
 
     def _closed_s(self, key: tuple[str, str, int], came: int, arrived: int, now_s: float) -> float | None:
-        """A row's sides are read one after the other, so that either may be ahead."""
+        """Age of the time up to which a row is closed. The two sides are read one after the other, so either may be
+        ahead."""
         for then_s, sums in reversed(self._past):
             then_came, then_arrived = sums.get(key, (0, 0))
             if then_came <= arrived and then_arrived <= came:
                 return now_s - then_s
-        begins = self._past[0][0] > now_s - PATIENCE_S  # before what is remembered there was nothing
+        # the run began within the stored past; before that nothing had come in
+        begins = self._past[0][0] > now_s - PATIENCE_S
         return now_s - self._past[0][0] if begins else None
 
 
 def _sums(ledger: Ledger) -> Iterator[tuple[tuple[str, str, int], tuple[int, int]]]:
-    """Rows may have the same name where one sum is split in two ways."""
+    """The two sums of each row. Rows may share a name where one sum is split in two ways."""
     seen: dict[tuple[str, str], int] = {}
     for row in _rows(ledger):
         n = seen[row.level, row.name] = seen.get((row.level, row.name), -1) + 1

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Checksums of the runs' files, made after the run: the next one does not wait for them."""
+"""Checksums of the runs' files, made after each run: the next run does not wait for them."""
 
 import logging
 import os
@@ -14,13 +14,14 @@ LOG = logging.getLogger("anello.control")
 
 
 class MakesChecksums(Protocol):
-    """What the catalogue does with files (FileTable)."""
+    """Where checksums are stored: in the catalogue (FileTable)."""
 
     def add_checksums(self, *, is_over: Callable[[], bool]) -> None: ...
 
 
 class Checksums:
-    """Use as a context. Begins with what an earlier control room has left; one that is told to end leaves the rest."""
+    """Makes checksums in a thread. Use as a context. It begins with files that an earlier control room left; when
+    the context is left, the rest stays for the next one."""
 
     def __init__(self, files: MakesChecksums) -> None:
         self._files = files
@@ -38,11 +39,12 @@ class Checksums:
         self._thread.join()
 
     def ask(self) -> None:
-        """A run has ended."""
+        """Tells the thread that a run has ended."""
         self._asked.set()
 
     def _go_on(self) -> None:
-        os.setpriority(os.PRIO_PROCESS, threading.get_native_id(), LEAST_PRIORITY)  # of this thread; data come first
+        # only of this thread: data acquisition has priority
+        os.setpriority(os.PRIO_PROCESS, threading.get_native_id(), LEAST_PRIORITY)
         while self._asked.wait() and not self._is_over.is_set():
             self._asked.clear()
             try:

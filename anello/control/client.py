@@ -18,13 +18,13 @@ from anello.control.states import State
 if TYPE_CHECKING:
     from anello.control.access.tokens import Role
 
-TIMEOUT_S = 150.0  # arming touches all memory
+TIMEOUT_S = 150.0  # s; when it is armed, a run writes to all its memory once
 ASK_S = 0.2
-TO_THE_RUN = ("state", "start", "stop", "abort")  # orders that a run takes itself
+TO_THE_RUN = ("state", "start", "stop", "abort")  # orders that the run's own process accepts
 
 
 class OrderRefusedError(RuntimeError):
-    """The control room said no; its words are the message."""
+    """The control room refused an order; the message holds its reason."""
 
     exit_code = 1
 
@@ -37,7 +37,7 @@ def page_of(runs: Path, role: "Role") -> str:
 
 
 def _found(runs: Path) -> dict[str, Any]:
-    """Raises ConfigError."""
+    """The address and process of the control room of this directory. Raises ConfigError."""
     from anello.errors import ConfigError
 
     if found := whereabouts(runs):
@@ -47,7 +47,8 @@ def _found(runs: Path) -> dict[str, Any]:
 
 
 class Client:
-    """Raises ConfigError where no control room has the directory, OSError where none answers, OrderRefusedError."""
+    """A connection to a control room. Raises ConfigError where no control room has the directory, OSError where none
+    answers, OrderRefusedError."""
 
     def __init__(self, runs: Path) -> None:
         from anello.control.access.tokens import Tokens
@@ -59,28 +60,30 @@ class Client:
 
     @classmethod
     def awaited(cls, runs: Path, timeout_s: float) -> "Client":
-        """The same, of a control room that is only starting."""
+        """A connection to a control room that may still be starting."""
         deadline = time.monotonic() + timeout_s
         while not whereabouts(runs) and time.monotonic() < deadline:
             time.sleep(ASK_S)
         return cls(runs)
 
     def close_room(self) -> None:
-        """The control room ends; a run goes on. Raises ProcessLookupError where it has gone already."""
+        """Ends the control room; a run continues. Raises ProcessLookupError where the control room has ended
+        already."""
         os.kill(self._process, signal.SIGTERM)
 
     def status(self) -> dict[str, Any]:
         return self.ask("state")
 
     def ask(self, path: str) -> dict[str, Any]:
-        """What the interface answers to GET /api/v1/path."""
+        """The answer to GET /api/v1/path."""
         return self._ask("GET", path)
 
     def order(self, word: str, body: Mapping[str, Any] | None = None) -> dict[str, Any]:
         return self._ask("POST", word, body or {})
 
     def wait(self, state: State, timeout_s: float) -> dict[str, Any]:
-        """Until that is the state. Raises OrderRefusedError when it is an error instead, or the time is over."""
+        """Waits until the control room has this state. Raises OrderRefusedError when an error occurs instead, or the
+        time is over."""
         deadline = time.monotonic() + timeout_s
         while True:
             status = self.status()
@@ -110,8 +113,8 @@ class Client:
             raise
 
     def _ask_the_run(self, path: str) -> dict[str, Any] | None:
-        """At its own socket, which only its user and root reach: strangers may keep the HTTP interface busy. None:
-        there is no such order, or no run."""
+        """Sends an order to the run's own socket, which only its user and root can reach: strangers may keep the
+        HTTP interface busy. None: the run has no such order, or there is no run."""
         from anello.control.managed import ManagedRun
         from anello.control.process import RunProcess
 

@@ -35,13 +35,13 @@ class ControlOptions:
     """What the user chose."""
 
     host: str = "127.0.0.1"
-    port: int = 0  # any free one
+    port: int = 0  # 0: any free port
     certificate: Path | None = None
     key: Path | None = None
-    front_ends: bool = True  # they run on this machine, too
-    doctor: bool = False  # a run needs a machine of which the doctor finds nothing bad
-    agents: str = ""  # where they come to; empty: farms are on this machine
-    keys: Path | None = None  # the farm's
+    front_ends: bool = True  # False: the front ends run on other machines
+    doctor: bool = False  # refuse a run while the doctor finds something bad on this machine
+    agents: str = ""  # where agents connect; empty: farms are on this machine
+    keys: Path | None = None  # the keys of the farm
 
 
 class ControlServer:
@@ -52,7 +52,7 @@ class ControlServer:
         self._open = ExitStack()
         self._last_kept: RunSample | None = None
         self._has_told = False
-        self.last_exit_code = 0  # of the last run that ended here
+        self.last_exit_code = 0  # of the last run that ended under this server
 
     def __enter__(self) -> Self:
         with ExitStack() as opened:
@@ -75,12 +75,12 @@ class ControlServer:
 
     @property
     def agents_endpoint(self) -> str:
-        """Empty: there are none."""
+        """Where agents connect; empty: this control room has no agents."""
         return self._agents.endpoint if self._agents else ""
 
     def address(self, role: Role = Role.OPERATOR, *, is_secret: bool) -> str:
-        """To be opened in a browser. is_secret: nobody else sees it, so that it may have the role's token: what a
-        service prints goes to a journal, which others read."""
+        """The address to open in a browser. is_secret: only the user sees it, so that it may contain the role's
+        token; the output of a service goes to a journal, which others can read."""
         if is_secret:
             return self._server.address(self._tokens.of_role(role))
         return f"{self._server.origin} (anello ctl page --directory {self._runs} prints it with its token)"
@@ -110,7 +110,7 @@ class ControlServer:
         lock.write_text(json.dumps({"address": self._server.origin, "process": os.getpid()}))
 
     def _seen(self, look: RunSample) -> None:
-        """Twice a second; a catalogue that fails now may work again later."""
+        """Takes a sample, twice a second; a catalogue that fails now may work again later."""
         try:
             self._alarms.follow(self.room.config)
             self._alarms.look(look.status, look.figures)
@@ -122,7 +122,7 @@ class ControlServer:
             self._has_told = True
 
     def _keep_history(self, look: RunSample) -> None:
-        """Once a second; its rates are of the whole second, so that none of it is left out."""
+        """Writes the history, once a second; its rates are averages over the whole second."""
         last = self._last_kept
         if last is not None and look.t_ns < last.t_ns + SECOND_NS * 9 // 10:
             return
@@ -138,7 +138,7 @@ class ControlServer:
 
 
 def doctor_objects(config: Config) -> str:
-    """What the doctor finds bad, with what to do; empty: nothing."""
+    """What the doctor finds bad, with remedies; empty: nothing."""
     from anello.doctor.checks import examine, make_subject
     from anello.doctor.finding import Grade
     from anello.host.host import Host
@@ -151,7 +151,7 @@ def doctor_objects(config: Config) -> str:
 
 @contextmanager
 def sole(runs: Path) -> Iterator[Path]:
-    """The file for the address. Raises ConfigError where another control room has the directory."""
+    """Locks the file for the address. Raises ConfigError where another control room has the directory."""
     runs.mkdir(parents=True, exist_ok=True)
     path = runs / CONTROL_LOCK
     with path.open("a+b") as file:
@@ -165,7 +165,7 @@ def sole(runs: Path) -> Iterator[Path]:
                 f"Another one has it, at {whereabouts(runs).get('address', 'an address that it has not told yet')}",
             ) from None
         path.chmod(0o600)
-        os.ftruncate(file.fileno(), 0)  # where the last one was killed, its address is there still
+        os.ftruncate(file.fileno(), 0)  # it still holds the address of a control room that was killed
         try:
             yield path
         finally:
@@ -173,7 +173,7 @@ def sole(runs: Path) -> Iterator[Path]:
 
 
 def whereabouts(runs: Path) -> dict[str, Any]:
-    """address and process of the control room that has the directory; empty: there is none."""
+    """Address and process of the control room of this directory; empty: there is none."""
     try:
         found = json.loads((runs / CONTROL_LOCK).read_bytes() or b"{}") if has_control_room(runs) else {}
     except (OSError, ValueError):

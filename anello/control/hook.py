@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The command that is run for each alarm, for mail or chat. It is not waited for, and killed when it takes too long."""
+"""The command that is run for each alarm, for mail or chat. The control room does not wait for it, and kills it when
+it takes too long."""
 
 import os
 import signal
@@ -8,14 +9,14 @@ import threading
 from collections.abc import Callable, Mapping
 from contextlib import suppress
 
-MOST_AT_ONCE = 4  # an alarm that flickers must not fill the machine with processes
-LAST_WORDS = 300  # letters of what a command said when it failed
+MOST_AT_ONCE = 4  # an alarm that changes often must not fill the machine with processes
+LAST_WORDS = 300  # letters shown from the end of a failed command's output
 
 Tell = Callable[[str], None]
 
 
 class Hook:
-    """tell: gets a line for each command that failed or was not run."""
+    """Runs the commands. tell: receives a line for each command that failed or was not run."""
 
     def __init__(self, command: str, timeout_s: float, tell: Tell) -> None:
         self._command, self._timeout_s, self._tell = command, timeout_s, tell
@@ -33,7 +34,7 @@ class Hook:
         self._threads[-1].start()
 
     def wait(self) -> None:
-        """Until all commands have ended."""
+        """Waits until all commands have ended."""
         for thread in self._threads:
             thread.join()
 
@@ -58,7 +59,7 @@ class Hook:
             said, _ = child.communicate(timeout=self._timeout_s)
         except subprocess.TimeoutExpired:
             with suppress(ProcessLookupError):
-                os.killpg(child.pid, signal.SIGKILL)  # and what it started
+                os.killpg(child.pid, signal.SIGKILL)  # and the processes that it started
             child.communicate()
             self._tell(f"alarms.hook was killed: it took longer than {self._timeout_s:g} s")
             return

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""`anello run --live`: a control room for one run to begin with, as easy as the run alone."""
+"""`anello run --live`: a control room for one run to begin with, as easy to start as the run alone."""
 
 import threading
 from collections.abc import Sequence
@@ -19,8 +19,8 @@ LOOK_S = 0.2
 
 
 def run(config_file: Path, settings: Sequence[str], runs: Path, console: Console) -> int:
-    """Starts the run, prints what it prints, and stays until Ctrl-C: further runs are started on the page. The first
-    Ctrl-C stops a run that goes on, and waits for its end. Returns the last run's exit code."""
+    """Starts the run, prints its output, and stays until Ctrl-C: further runs are started on the page. The first
+    Ctrl-C stops a run that is still running, and waits for its end. Returns the last run's exit code."""
     with interruptible() as interrupted, ControlServer(runs, ControlOptions()) as desk:
         desk.room.configure(config_file, settings)
         console.print(f"live page: {desk.address(is_secret=console.is_terminal)}", highlight=False, soft_wrap=True)
@@ -51,13 +51,13 @@ def _stay(desk: ControlServer, interrupted: Interruption, console: Console) -> N
 
 
 class _Echo:
-    """Prints what runs print, as it comes."""
+    """Prints the output of the runs as it is written."""
 
     def __init__(self, desk: ControlServer, console: Console) -> None:
         self._desk, self._console = desk, console
         self._end = threading.Event()
         self._thread = threading.Thread(target=self._follow, daemon=True, name="echo")
-        self._place = ("", 0)  # directory, bytes read
+        self._place = ("", 0)  # directory, and bytes read from its console
 
     def __enter__(self) -> "_Echo":
         self._thread.start()
@@ -81,7 +81,7 @@ class _Echo:
                 file.seek(self._place[1])
                 text = file.read()
         except OSError:
-            return  # it is not there yet
+            return  # the console file does not exist yet
         self._place = (directory, self._place[1] + len(text))
         if text:
             self._console.file.write(text.decode(errors="replace"))

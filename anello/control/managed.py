@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A run that takes orders at a Unix socket in its directory, and goes on when nobody is there to give any.
+"""A run that takes orders at a Unix socket in its directory, and continues when there is no control room.
 
 One JSON object per line: {"order": "state"|"start"|"stop"|"abort"}, or {"order": "dead", "node": 3, "why": ...} of a
-node elsewhere; to each an answer, {"ok": true, "state": ..., "process": ..., and what else is known} or {"ok": false,
-"error": ...}. Only the run's user and root are heard.
+node elsewhere; to each an answer, {"ok": true, "state": ..., "process": ..., and further facts} or {"ok": false,
+"error": ...}. Only the run's user and root are accepted.
 """
 
 import os
@@ -22,14 +22,14 @@ from anello.system.interruption import Interruption
 from anello.system.json_messages import decode, encode
 
 SOCKET = "orders.sock"
-MOST_BYTES, MOST_ANSWER_BYTES = 4096, 1 << 20  # of one order, and of what is answered
+MOST_BYTES, MOST_ANSWER_BYTES = 4096, 1 << 20  # of one order, and of one answer
 MOST_CLIENTS = 8
 PEER = struct.Struct("3i")  # struct ucred: process, user, group
 
 
 @contextmanager
 def address_in(directory: Path) -> Iterator[str]:
-    """Of the socket: a path by way of the directory's descriptor, since an address has at most 107 bytes."""
+    """The address of the socket: a path through the directory's descriptor, since an address has at most 107 bytes."""
     descriptor = os.open(directory, os.O_DIRECTORY | os.O_CLOEXEC)
     try:
         yield f"/proc/self/fd/{descriptor}/{SOCKET}"
@@ -38,7 +38,7 @@ def address_in(directory: Path) -> Iterator[str]:
 
 
 class Managed(RunControl):
-    """Use as a context: the socket is there as long."""
+    """The run's side of the socket. Use as a context: the socket exists for that time."""
 
     def __init__(self, directory: Path, entry: Entry | None = None) -> None:
         self._path = directory / SOCKET
@@ -100,7 +100,7 @@ class Managed(RunControl):
     def may_start(self, goes_on: Callable[[], bool] = lambda: True) -> bool:
         self.tell("ready")
         while not self._start_ordered:
-            self.show("ready")  # each time: so it tells that somebody waits here
+            self.show("ready")  # repeated, so that the operator sees that the run waits
             if not goes_on() or self._interruption is None or self._interruption.wait(0.05):
                 return False
         return not self.is_aborted
@@ -111,7 +111,7 @@ class Managed(RunControl):
             try:
                 client, _ = self._socket.accept()
             except OSError:
-                return  # it is over
+                return  # the run is over
             if not _is_ours(client) or not self._room.acquire(blocking=False):
                 client.close()
                 continue
@@ -127,7 +127,7 @@ class Managed(RunControl):
                     if not line.endswith(b"\n"):
                         return  # the rest of a line that is too long is no order
         except OSError:
-            pass  # it has gone
+            pass  # the client has disconnected
         finally:
             self._clients.pop(client, None)
             self._room.release()
@@ -161,23 +161,24 @@ class Managed(RunControl):
 
 
 def _wake(waiting: socket.socket) -> None:
-    """Who reads from it, or accepts at it, comes to the end."""
+    """Wakes the thread that reads from this socket or accepts at it; its call then returns."""
     with suppress(OSError):
         waiting.shutdown(socket.SHUT_RDWR)
 
 
 def _is_ours(client: socket.socket) -> bool:
-    """The mode of the socket's file says the same; not every system looks at it."""
+    """True if the client is the run's user or root. The mode of the socket's file demands the same, but some systems
+    ignore it."""
     _, user, _ = PEER.unpack(client.getsockopt(socket.SOL_SOCKET, socket.SO_PEERCRED, PEER.size))
     return user in (0, os.getuid())
 
 
 class NoAnswerError(OSError):
-    """Nobody answers at the socket."""
+    """No process answers at the socket."""
 
 
 class ManagedRun:
-    """The other side. Each call is one order, answered within timeout_s or NoAnswerError."""
+    """The control room's side of the socket. Each call is one order, answered within timeout_s or NoAnswerError."""
 
     def __init__(self, directory: Path, timeout_s: float = 5.0) -> None:
         self._client = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM | socket.SOCK_CLOEXEC)
@@ -191,7 +192,7 @@ class ManagedRun:
         self._lines = self._client.makefile("rwb")
 
     def order(self, word: str, **said: Any) -> dict[str, Any]:
-        """The answer. Raises NoAnswerError, ValueError where the order was refused."""
+        """Sends an order and returns the answer. Raises NoAnswerError, ValueError where the order was refused."""
         try:
             self._lines.write(encode({"order": word} | said) + b"\n")
             self._lines.flush()

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The process of a managed run: started here, or found again by who came later."""
+"""The process of a managed run: started by this program, or found again by a later control room."""
 
 import json
 import os
@@ -19,26 +19,26 @@ from anello.control.managed import SOCKET, ManagedRun, NoAnswerError
 from anello.system.exit_codes import OF_A_RUN
 from anello.system.run_directory import private
 
-CONSOLE = "console.log"  # what the run prints
-ORDERED = "control.json"  # what was ordered
-LAST_WORDS = 4000  # bytes of the console that are looked at for a cause
+CONSOLE = "console.log"  # the run's output
+ORDERED = "control.json"  # the order for the run
+LAST_WORDS = 4000  # bytes at the end of its console output that are searched for a cause
 
 
 @dataclass(frozen=True)
 class RunOrder:
-    """What a run is to do; kept in its directory for who finds it again."""
+    """What a run is to do; stored in its directory for a later control room."""
 
     config_file: str
     settings: tuple[str, ...]
-    front_ends: bool  # they run here, too; else elsewhere
+    front_ends: bool  # False: the front ends run on other machines
     chain: str
     name: str
     config_digest: str
-    is_farm: bool = False  # several nodes
+    is_farm: bool = False  # the run has several nodes
     keys: str = ""  # folder of the farm's keys
 
     def arguments(self, directory: Path) -> list[str]:
-        """Of `anello`."""
+        """The arguments of the command `anello`."""
         in_catalogue = f"run.directory={directory.parent}"
         settings = [part for setting in (*self.settings, in_catalogue) for part in ("--set", setting)]
         command = self.chain if self.is_farm else "run" if self.front_ends else "node"
@@ -47,7 +47,7 @@ class RunOrder:
 
 
 class RunProcess:
-    """It does not end with who started it."""
+    """The process of a run. It does not end with the program that started it."""
 
     def __init__(self, directory: Path, order: RunOrder, process: int, child: "subprocess.Popen[bytes] | None") -> None:
         self.directory, self.order, self.process = directory, order, process
@@ -56,10 +56,10 @@ class RunProcess:
         self._socket: ManagedRun | None = None
         self._asking = threading.Lock()
 
-    # --- How one comes to be
+    # --- Start ------------------------------------------------------------------------------------------------------
     @classmethod
     def start(cls, order: RunOrder, directory: Path) -> "RunProcess":
-        """Raises OSError."""
+        """Starts the run. Raises OSError."""
         with open(directory / ORDERED, "w", opener=private) as ordered:
             ordered.write(json.dumps(asdict(order), indent=1) + "\n")
         with open(directory / CONSOLE, "wb", opener=private) as console:
@@ -74,7 +74,7 @@ class RunProcess:
 
     @classmethod
     def find(cls, runs: Path) -> "RunProcess | None":
-        """The managed run that goes on in one of these directories; None: there is none."""
+        """The managed run that still continues in one of these directories; None: there is none."""
         for path in sorted(runs.glob(f"*/{SOCKET}"), key=lambda found: found.lstat().st_mtime_ns, reverse=True):
             with suppress(OSError, ValueError, KeyError, TypeError):
                 return cls._attached(path.parent)
@@ -89,9 +89,9 @@ class RunProcess:
         attached._socket = found
         return attached
 
-    # --- What it does
+    # --- Orders -----------------------------------------------------------------------------------------------------
     def answer(self, word: str = "state", **said: Any) -> dict[str, Any]:
-        """To an order, with what belongs to it. Raises NoAnswerError, ValueError where it was refused."""
+        """The run's answer to an order with these fields. Raises NoAnswerError, ValueError where it was refused."""
         with self._asking:
             if self._socket is None:
                 self._socket = ManagedRun(self.directory)
@@ -103,12 +103,13 @@ class RunProcess:
                 raise
 
     def wait_until(self, states: Sequence[str], timeout_s: float, given_up: Callable[[], bool] = lambda: False) -> str:
-        """The state, as soon as it is one of these; empty: it ended, it was given up, or the time is over."""
+        """Waits for one of these states, and returns it; empty: the run ended, the wait was given up, or the time is
+        over."""
         known = self._wait_to_know(lambda facts: facts["state"] in states, timeout_s, given_up)
         return str(known.get("state", ""))
 
     def wait_to_know(self, fact: str, timeout_s: float, given_up: Callable[[], bool] = lambda: False) -> Any:
-        """What it says of this; None: as above."""
+        """Waits until the run reports this fact, and returns it; None: as above."""
         return self._wait_to_know(lambda facts: fact in facts, timeout_s, given_up).get(fact)
 
     def _wait_to_know(
@@ -116,7 +117,7 @@ class RunProcess:
     ) -> dict[str, Any]:
         deadline = time.monotonic() + timeout_s
         while time.monotonic() < deadline and not given_up():
-            with suppress(NoAnswerError):  # it has not come as far yet
+            with suppress(NoAnswerError):  # the run has not opened its socket yet
                 if holds(facts := self.answer()):
                     return facts
             if self.wait_ended(0.05):
@@ -124,16 +125,17 @@ class RunProcess:
         return {}
 
     def wait_ended(self, timeout_s: float) -> bool:
-        end = select.poll()  # one for each call: several threads wait
+        end = select.poll()  # one poll object for each call, because several threads wait
         end.register(self._pidfd, select.POLLIN)
         return bool(end.poll(timeout_s * 1e3))
 
     def exit_code(self) -> int | None:
-        """Below 0: the signal that killed it. None: it runs, or it was another's child and nobody knows."""
+        """The exit code. Below 0: the signal that killed the run. None: it still runs, or another program's child
+        has ended and its exit code is unknown."""
         return self._child.poll() if self._child else None
 
     def ended_in_order(self) -> bool:
-        """Once it has ended: whatever it found, it came to its end."""
+        """True if the run, which has ended, reached its regular end, whatever its result."""
         code = self.exit_code()
         return (self.directory / "summary.json").exists() if code is None else code in OF_A_RUN
 
@@ -146,13 +148,13 @@ class RunProcess:
         return ""
 
     def kill(self) -> None:
-        """With its front ends, which end when their input does."""
+        """Kills the run, and with it its front ends, which end when their input is closed."""
         with suppress(ProcessLookupError):
             signal.pidfd_send_signal(self._pidfd, signal.SIGKILL)
         self.wait_ended(5.0)
 
     def close(self) -> None:
-        """It goes on if it has not ended."""
+        """Releases the process; a run that has not ended continues."""
         if self._socket:
             self._socket.close()
         if self._child:

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The machines of a farm that are not this one, as the control room sees them."""
+"""The other machines of a farm, as the control room uses them."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -12,30 +12,32 @@ from anello.counters.farm_copy import FarmNode
 
 @dataclass(frozen=True)
 class FarmOrder:
-    """nodes: machine by node, of those that are elsewhere. port: where they meet, on this machine."""
+    """A farm's order. nodes: machine by node, for the nodes on other machines. port: of the rendezvous, on this
+    machine."""
 
-    run: str  # the name of its directory
+    run: str  # the name of the run's directory
     config: Config
     nodes: Mapping[int, str]
     port: int
 
 
 class RemoteNodes(Protocol):
-    """No call waits for a machine: what became of an order is in members()."""
+    """Starts and watches nodes on other machines. No call waits for a machine: members() shows the result of an
+    order."""
 
     @property
     def keys(self) -> Path | None:
         """The folder of the farm's keys."""
 
     def machines(self) -> Sequence[str]:
-        """Those that are there."""
+        """The machines that are connected."""
 
     def start(self, order: FarmOrder) -> None: ...
     def members(self, run: str) -> Sequence[FarmNode]:
-        """Of a run, as machines have last told."""
+        """The nodes of a run, as their machines last reported them."""
 
     def end(self, run: str) -> None:
-        """What is left of it."""
+        """Ends the nodes of a run that are still left."""
 
 
 class NoRemoteNodes:

@@ -27,7 +27,7 @@ START_TIMEOUT_S = 10.0
 AGENTS_COME_S = 5.0
 ABORT_TIMEOUT_S = 20.0
 
-Check = Callable[[Config], str]  # what stands against a run; empty: nothing
+Check = Callable[[Config], str]  # returns the objections to a run; empty: none
 Ended = Callable[[RunProcess, int | None], None]
 
 
@@ -36,8 +36,8 @@ def no_objection(_: Config) -> str:
 
 
 class RunController:
-    """An Operator. runs: the directory of the runs' directories. front_ends: they run on this machine, too.
-    ended: told of each run's end, with its exit code where that is known. elsewhere: machines of farms."""
+    """An Operator. runs: the directory that holds the runs' directories. front_ends: they run on this machine, too.
+    ended: called at each run's end, with its exit code where that is known. elsewhere: machines of farms."""
 
     def __init__(
         self,
@@ -52,21 +52,21 @@ class RunController:
     ) -> None:
         self._runs, self._front_ends, self._check, self._ended = runs.resolve(), front_ends, check, ended
         self._processes, self._now_ns, self._elsewhere = processes, now_ns, elsewhere or NoRemoteNodes()
-        self._ordering = threading.Lock()  # one order at a time
-        self._changing = threading.RLock()  # status and process
+        self._ordering = threading.Lock()  # held during an order: one at a time
+        self._changing = threading.RLock()  # protects status and process
         self._status = Status(State.OFFLINE, now_ns())
         self._config: Config | None = None
         self._process: RunProcess | None = None
-        self._told_dead: set[int] = set()  # nodes elsewhere, to the run's process
-        self._give_up = threading.Event()  # arming, which takes long
+        self._told_dead: set[int] = set()  # nodes elsewhere whose death the run's process knows
+        self._give_up = threading.Event()  # cancels arming, which takes long
         self._closing = threading.Event()
-        self._news = threading.Event()  # for the watcher: there is a process, or it is to end
+        self._news = threading.Event()  # wakes the watcher: there is a process, or the watcher is to end
         self._attach()
         self._watcher = threading.Thread(target=self._watch, daemon=True, name="runs")
         self._watcher.start()
 
     def close(self) -> None:
-        """The run goes on."""
+        """Ends the controller; the run continues."""
         self._closing.set()
         self._news.set()
         self._watcher.join()
@@ -76,7 +76,7 @@ class RunController:
 
     @property
     def config(self) -> Config | None:
-        """What is configured."""
+        """The configuration in force."""
         return self._config
 
     # --- Orders
@@ -127,11 +127,11 @@ class RunController:
         with self._ordered(Step.STOP):
             self._tell(self._led(), "stop")
             with self._changing:
-                if self._status.state is State.RUNNING:  # else it was seen to drain already
+                if self._status.state is State.RUNNING:  # otherwise the watcher has already seen it drain
                     self._go(Step.STOP)
 
     def abort(self) -> None:
-        if self.status().busy == Step.ARM:  # which takes long, and ends without a run then
+        if self.status().busy == Step.ARM:  # arming takes long; it then ends without a run
             self._give_up.set()
             return
         with self._ordered(Step.ABORT):
@@ -150,7 +150,7 @@ class RunController:
     # --- How an order is carried out
     @contextmanager
     def _ordered(self, step: Step) -> Iterator[None]:
-        """Raises WrongStateError; where it fails, the state becomes ERROR."""
+        """Carries out an order. Raises WrongStateError; where the order fails, the state becomes ERROR."""
         with self._ordering:
             state = self.status().state
             after(state, step)
@@ -195,7 +195,8 @@ class RunController:
             raise NotDoneError(f"the run could not be started: {error.strerror or error}: {error.filename}") from error
 
     def _who_stays_away(self) -> str:
-        """Agents need a moment to find a control room that has just begun."""
+        """The machines that are missing, after a wait: agents need a moment to find a control room that has just
+        started."""
         deadline = time.monotonic() + AGENTS_COME_S
         while (missing := self._who_is_missing()) and time.monotonic() < deadline:
             if self._give_up.wait(0.1):
@@ -214,18 +215,18 @@ class RunController:
         return f"there is no agent called {' or '.join(missing)}; {there}: {remedy}"
 
     def _start_elsewhere(self, process: RunProcess) -> None:
-        """The nodes of a farm that are on other machines."""
+        """Starts the nodes of a farm that are on other machines."""
         config = self._config
         assert config is not None
         nodes = {node: machine for node, machine in enumerate(config.machines) if machine != HERE}
         if not nodes:
             return
         port = process.wait_to_know("rendezvous", START_TIMEOUT_S, self._give_up.is_set)
-        if port is not None:  # else it has ended, which is seen next
+        if port is not None:  # otherwise the run has ended, which the watcher notices next
             self._elsewhere.start(FarmOrder(process.directory.name, config, nodes, int(port)))
 
     def _refuse(self, process: RunProcess, what: str) -> None:
-        """Raises NotDoneError."""
+        """Records the end of the process and raises NotDoneError with its last words."""
         words = process.last_words()
         self._end(process)
         raise NotDoneError(f"the run {what}: {words or 'it said nothing'}; see {process.directory / CONSOLE}")
@@ -236,7 +237,7 @@ class RunController:
         except ValueError as error:
             raise NotDoneError(f"the run refused to {word}: {error}") from error
         except NoAnswerError:
-            if not process.wait_ended(1.0):  # else it has just come to its end, and the watcher says how
+            if not process.wait_ended(1.0):  # otherwise the run has just ended, and the watcher reports how
                 raise NotDoneError(f"the run does not answer, so it could not be told to {word}") from None
 
     # --- The run's process
@@ -262,7 +263,7 @@ class RunController:
             )
 
     def _end(self, process: RunProcess) -> None:
-        process.kill()  # if it has not ended by itself
+        process.kill()  # does nothing if the run has ended by itself
         self._let_go(process)
 
     def _let_go(self, process: RunProcess) -> None:
@@ -275,7 +276,7 @@ class RunController:
         self._ended(process, code)
 
     def _attach(self) -> None:
-        """To a run that goes on from the time of another control process."""
+        """Takes over a run that an earlier control process has started and that still runs."""
         from anello.configuration.load import load
 
         process = self._processes.find(self._runs)
@@ -295,7 +296,7 @@ class RunController:
         )
         self._take_over(process)
 
-    # --- By itself
+    # --- The watcher's thread -----------------------------------------------------------------------------------------
     def _watch(self) -> None:
         while not self._closing.is_set():
             self._news.clear()
@@ -309,12 +310,12 @@ class RunController:
                 self._follow(process)
 
     def _follow(self, process: RunProcess) -> None:
-        """A run may come to its own end."""
+        """Follows the state of a run, which may end by itself."""
         try:
             facts = process.answer()
             self._tell_of_deaths(process)
         except (NoAnswerError, ValueError):
-            return  # it ends, or its leader's thread is held up
+            return  # the run ends, or its leading thread is delayed
         with self._changing:
             if self._process is not process:
                 return
@@ -350,14 +351,15 @@ class RunController:
         ]
 
     def _tell_of_deaths(self, process: RunProcess) -> None:
-        """The run's process sees the ends of nodes on this machine only."""
+        """Tells the run's process which nodes on other machines have died: it sees only the ends of nodes on this
+        machine."""
         for member in self._elsewhere.members(process.directory.name):
             if member.state == "gone" and member.rank not in self._told_dead:
                 self._told_dead.add(member.rank)
                 process.answer("dead", node=member.rank, why=member.cause)
 
     def _settle(self, process: RunProcess) -> None:
-        """Once for each process: an order may have seen its end, too."""
+        """Records the end of a process, once: an order may have seen its end, too."""
         with self._ordering, self._changing:
             if self._process is not process:
                 return

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Samples the run twice a second, once for everybody: page, metrics, history and alarms share the samples."""
+"""Samples the run twice a second; page, metrics, history and alarms share the samples."""
 
 import logging
 import shutil
@@ -24,28 +24,29 @@ from anello.errors import ConfigError, EngineMissingError
 
 INTERVAL_S = 0.5
 MOST_SHARE, LONGEST_S = 0.03, 1.5
-REMEMBERED = 1200  # looks: ten minutes
+REMEMBERED = 1200  # samples: ten minutes
 LOG = logging.getLogger("anello.control")
 
 
 @dataclass(frozen=True)
 class RunSample:
-    """The run at one moment. rates: 1/s, since the sample before, first empty. page: None where no process runs."""
+    """The run at one moment. rates: 1/s, since the sample before; empty in the first one. page: None where no
+    process runs."""
 
     t_ns: int
     status: Status
     view: View | None = None
     node: PageCopy | None = None  # of a farm: the pages of all its nodes as one
-    members: tuple[Seen, ...] = ()  # of a farm
+    members: tuple[Seen, ...] = ()  # the nodes of a farm
     source: PageCopy | None = None
     flow: Flow | None = None
-    verdict: Verdict | None = None  # as the run stands by now
+    verdict: Verdict | None = None  # the verdict on the run up to now
     balance: Balance = field(default_factory=lambda: Balance(()))
     rates: Mapping[str, float] = field(default_factory=dict)
 
     @property
     def lost(self) -> Mapping[str, int]:
-        """By cause, in words."""
+        """Losses by cause, in words."""
         return self.verdict.lost if self.verdict else {}
 
     @property
@@ -54,14 +55,14 @@ class RunSample:
 
     @property
     def whole_way(self) -> Mapping[str, Any]:
-        """The latency's leg that counts, of the last 10 s; empty where nothing was decided."""
+        """The latency of the leg that judges the run, over the last 10 s; empty where no event was decided."""
         if self.node is None or self.view is None:
             return {}
         return self.node.recent(self.view.whole_way(self.node.run_latency()))
 
     @property
     def figures(self) -> dict[str, float]:
-        """Those of control.figures that are known at this moment; none before the second look."""
+        """Those figures of control.figures that are known at this moment; none before the second sample."""
         if not self.rates or self.node is None or self.view is None:
             return {}
         way, threads = self.whole_way, self.node.threads
@@ -77,7 +78,8 @@ class RunSample:
         found |= {f"{name}_us": value * 1e-3 for name, value in quantiles.items() if value is not None}
         if threads:
             found["busy_share"] = max(thread.busy_1s for thread in threads)
-        if self.node.header.heartbeat_ns and self.status.state is State.RUNNING:  # one that ends writes its report
+        # a run that ends is busy with its report
+        if self.node.header.heartbeat_ns and self.status.state is State.RUNNING:
             found["heartbeat_age_s"] = max(0.0, self.node.header.age_s(self.t_ns))
         if (free := _free_bytes(self.status.directory)) is not None:
             found["disk_free_gb"] = free * 1e-9
@@ -85,7 +87,7 @@ class RunSample:
 
 
 class HistorySample(NamedTuple):
-    """What the history keeps of a sample."""
+    """The part of a sample that the history keeps."""
 
     t_ns: int
     run: int | None
@@ -93,7 +95,8 @@ class HistorySample(NamedTuple):
 
 
 class RunSampler:
-    """status: of the operator. view: of a status; None: by the configuration's file. clock: wall, ns."""
+    """Takes the samples. status: of the operator. view: for a status; None: from the configuration's file. clock:
+    wall, ns."""
 
     def __init__(
         self,
@@ -120,12 +123,12 @@ class RunSampler:
 
     @property
     def last(self) -> RunSample:
-        """The last look; the first one is taken where there was none yet."""
+        """The last sample; if there is none yet, the first one is taken."""
         return self._last or self.look()
 
     @property
     def past(self) -> list[HistorySample]:
-        """The last ten minutes, in the order of time."""
+        """The samples of the last ten minutes, in the order of time."""
         return list(self._past)
 
     def start(self) -> None:
@@ -147,21 +150,21 @@ class RunSampler:
                 for told in self._told:
                     told(look)
                 fails = False
-            except Exception:  # the next look may succeed; nobody would start this thread again
-                if not fails:  # once in a row
+            except Exception:  # the next sample may succeed; no other code would restart this thread
+                if not fails:  # report only the first of several failures
                     LOG.exception("the run could not be looked at")
                 fails = True
             self._end.wait(pause_s(self._interval_s, time.thread_time() - began_s))
 
     def look(self) -> RunSample:
-        """Now."""
+        """Takes a sample now."""
         status, now_ns = self._status(), self._clock()
         members = self._members(status)
         node, source = None if members else self._read(status.node_page), self._read(status.source_page)
         look = RunSample(now_ns, status, members=members, node=node, source=source)
         try:
             self._last = self._seen(look)
-        except Exception:  # whatever a page of another machine makes of our code
+        except Exception:  # our code may fail on the page of another machine
             if not members:
                 raise
             self._last = self._seen(replace(look, members=tuple(self._if_sane(one, look) for one in members)))
@@ -170,14 +173,14 @@ class RunSampler:
         return self._last
 
     def _read(self, page: str) -> PageCopy | None:
-        """None where it is gone, as after the end of a run."""
+        """Copies a page. None where it is gone, as after the end of a run."""
         try:
             return self._copy(page) if page else None
         except (ConfigError, EngineMissingError, OSError):
             return None
 
     def _members(self, status: Status) -> tuple[Seen, ...]:
-        """A farm's nodes; what a page said last is remembered, as nodes end one after the other."""
+        """A farm's nodes; the last page of each is kept, as nodes end one after the other."""
         if (status.node_page, status.run or 0) != self._run:
             self._last_pages.clear()
         for member in status.members:
@@ -186,7 +189,7 @@ class RunSampler:
         return tuple(Seen(member, self._last_pages.get(member.rank)) for member in status.members)
 
     def _if_sane(self, member: Seen, look: RunSample) -> Seen:
-        """A member whose page makes no sense, where the others have said nothing, says nothing either."""
+        """A farm's node; one whose page is invalid counts as one without a page."""
         alone = tuple(one if one is member else replace(one, page=None) for one in look.members)
         try:
             self._seen(replace(look, members=alone), ledger=LiveLedger())
@@ -196,7 +199,7 @@ class RunSampler:
         return member
 
     def _seen(self, look: RunSample, ledger: LiveLedger | None = None) -> RunSample:
-        """What the pages say; as it is where there is none. ledger: instead of the run's own."""
+        """The sample from the pages, or without a page. ledger: instead of the run's own."""
         status = look.status
         node = together(look.members) if look.members else look.node
         if node is None:
@@ -224,7 +227,7 @@ class RunSampler:
 
 
 def silent_boards(boards: Sequence[Board], source: Counters | None) -> Iterator[Flaw]:
-    """Those that the front ends keep silent on purpose are so by the configuration."""
+    """Flaws for silent boards; boards that the front ends keep silent on purpose count as configured."""
     silent = [board.number for board in boards if board.state == SILENT]
     asked = {n for n in silent if (source or {}).get(f"source.board{n}", {}).get("packets_dead_board")}
     for ordered in (False, True):
@@ -239,15 +242,15 @@ def _gone(members: Sequence[Seen]) -> Iterator[Flaw]:
 
 
 def pause_s(interval_s: float, cost_s: float) -> float:
-    """Until the next look. A node of hundreds of boards has thousands of counters, and its machine has more to do:
-    looks take MOST_SHARE of a core at most, while that leaves one every LONGEST_S."""
+    """Pause until the next sample, s. A node of hundreds of boards has thousands of counters, and its machine has
+    other work: sampling takes MOST_SHARE of a core at most, but a sample is taken at least every LONGEST_S."""
     return max(interval_s, min(cost_s / MOST_SHARE, LONGEST_S))
 
 
 def _view(status: Status) -> View:
     try:
         return view_of(load(Path(status.config_file), status.settings))
-    except ConfigError:  # the file was changed since, or this is a run without one
+    except ConfigError:  # the file was changed since, or the run has none
         return PlainView()
 
 
@@ -259,7 +262,7 @@ def _free_bytes(directory: str) -> int | None:
 
 
 def rates_between(before: RunSample | None, now: RunSample) -> dict[str, float]:
-    """Empty where it is not the same run."""
+    """Rates between two samples; empty where they are not of the same run."""
     if before is None or before.flow is None or now.flow is None or now.t_ns <= before.t_ns:
         return {}
     if (before.status.node_page, before.status.run) != (now.status.node_page, now.status.run):

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The states of a control room and what leads from one to the next: one table, which is all there is."""
+"""The states of a control room and the steps between them: one table defines them all."""
 
 from collections.abc import Mapping
 from enum import StrEnum
@@ -8,25 +8,26 @@ from anello.account.run_state import RunState
 
 
 class State(StrEnum):
-    """Of the control room; where it leads a run, the words are the run's."""
+    """The state of the control room; while it has a run, the words are those of the run's state."""
 
-    OFFLINE = "offline"  # nothing is configured
-    CONFIGURED = RunState.CONFIGURED.value  # a configuration that is valid; no process runs, or one makes itself ready
-    READY = RunState.READY.value  # ports are bound, memory is touched, front ends wait for the word
+    OFFLINE = "offline"  # there is no configuration
+    CONFIGURED = RunState.CONFIGURED.value  # the configuration is valid; no process runs, or one is being prepared
+    READY = RunState.READY.value  # ports are bound, memory is touched, front ends wait for the start
     RUNNING = RunState.RUNNING.value
-    DRAINING = RunState.DRAINING.value  # nothing more is taken in; what is there goes to its end
-    ERROR = "error"  # the cause is in the status
+    DRAINING = RunState.DRAINING.value  # no new data are accepted; data already received are processed to the end
+    ERROR = "error"  # the status has the cause
 
     @classmethod
     def with_run(cls, state: RunState) -> "State":
-        """Of a control room that comes to a run in this state: it will be ready, and has not been put away yet."""
+        """The state of a control room that finds a run in this state: a run that still prepares counts as READY, and
+        one that has ended as DRAINING until the control room has recorded its end."""
         if state is RunState.CONFIGURED:
             return cls.READY
         return cls.DRAINING if state.is_over else cls(state)
 
 
 class Step(StrEnum):
-    """What is ordered, and what happens by itself."""
+    """A step: an order, or something that happens by itself."""
 
     CONFIGURE = "configure"
     ARM = "arm"
@@ -34,7 +35,7 @@ class Step(StrEnum):
     STOP = "stop"
     ABORT = "abort"
     RESET = "reset"
-    # --- by itself
+    # --- Without an order
     DRAIN = "drain"  # the run came to its own end
     END = "end"
     FAIL = "fail"
@@ -60,7 +61,7 @@ TRANSITIONS: Mapping[tuple[State, Step], State] = {
 
 
 class WrongStateError(RuntimeError):
-    """An order that the state does not allow."""
+    """The state does not allow this order."""
 
     def __init__(self, state: State, step: Step) -> None:
         super().__init__(f"{step} is not possible while {state}; possible now: {', '.join(possible(state))}")
@@ -73,7 +74,7 @@ def possible(state: State) -> tuple[Step, ...]:
 
 
 def after(state: State, step: Step) -> State:
-    """Raises WrongStateError."""
+    """The state after a step. Raises WrongStateError."""
     try:
         return TRANSITIONS[state, step]
     except KeyError:

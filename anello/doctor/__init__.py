@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What limits data acquisition on this host: `anello doctor`, docs/how-to/tune-the-host.md.
+"""Checks of what limits data acquisition on this host: `anello doctor`, docs/how-to/tune-the-host.md.
 
 A check is a function of a Host (files of /proc and /sys, and the running machine) and a Subject (the configuration and
-the interface). It looks and measures; only fixing.carry_out changes anything.
+the interface). A check only reads and measures; only fixing.carry_out changes anything.
 """
 
 from anello.doctor.checks import CHECKS, examine, make_subject

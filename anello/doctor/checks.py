@@ -26,7 +26,7 @@ class Check:
     look: Callable[[Host, Subject], CheckResult]
 
 
-# The measurement of hiccups takes a second: what counts drops and stolen time comes after it, and so sees that second.
+# The measurement of hiccups takes 1 s; the counts of drops and stolen time follow it, and so cover that second.
 CHECKS = (
     Check("socket-buffer", "bursts wait in the socket; what does not fit is lost", network.socket_buffer),
     Check("udp-memory", "all sockets together may not hold more than this", network.udp_memory),
@@ -69,7 +69,8 @@ CHECKS = (
 
 
 def examine(host: Host, subject: Subject, only: Sequence[str] = ()) -> list[Finding]:
-    """The findings of all checks, or of those named, worst and dearest first. Takes about four seconds for all."""
+    """The findings of all checks, or of those named, worst and most expensive first. All checks together take about
+    4 s."""
     host.remember(processor.STAT, *network.drop_paths(subject.interface))
     findings = [_finding(check, host, subject) for check in CHECKS if not only or check.name in only]
     return sorted(findings, key=lambda one: (list(Grade).index(one.result), -(one.cost.us if one.cost else 0.0)))
@@ -89,13 +90,15 @@ def _finding(check: Check, host: Host, subject: Subject) -> Finding:
 
 
 def _one_line(text: str) -> str:
-    """Names and files of the host may hold anything; a terminal and a script's comment may not."""
+    """The text on one line: names and files of the host may hold any bytes, which a terminal and a script's comment
+    must not."""
     return "".join(letter if letter.isprintable() else " " for letter in text)
 
 
 # --- Which interface ----------------------------------------------------------------------------------------------
 def make_subject(host: Host, config: Config | None, wanted: str | None) -> Subject:
-    """The interface named, else the one with the configuration's address, else that of the default route."""
+    """The subject. Its interface is the one named, else the one with the configuration's address, else that of the
+    default route."""
     if wanted is not None:
         known = host.names(NET)
         if wanted not in known or not re.fullmatch(r"[\w.:@][\w.:@-]{0,14}", wanted):
@@ -106,7 +109,7 @@ def make_subject(host: Host, config: Config | None, wanted: str | None) -> Subje
 
 
 def _interface_of(host: Host, config: Config) -> str:
-    """Empty: no interface has this address, or all have."""
+    """The interface with the configuration's address. Empty: no interface has this address, or all have."""
     try:
         return host.machine.interface_with(config.host)
     except (CannotTell, OSError):

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The command `anello doctor`: examine, show, and fix where it is told to."""
+"""The command `anello doctor`: examines the host, shows the findings, and fixes them if the user asks for it."""
 
 import json
 from collections.abc import Sequence
@@ -30,11 +30,12 @@ class Options:
     fix: bool
     yes: bool
     topology: bool = False
-    traffic_s: float = 0  # of each turn; 0: the traffic is not looked at
+    traffic_s: float = 0  # s of each turn; 0: the traffic is not measured
 
 
 def run(config: Config | None, options: Options) -> bool:
-    """True when something is bad; after --fix --yes: still bad. Raises ConfigError, PermissionError."""
+    """Runs the doctor. True when something is bad; after --fix --yes: still bad. Raises ConfigError,
+    PermissionError."""
     if options.yes and not options.fix:
         raise ConfigError("--yes", "must come with --fix", "--yes alone", "anello doctor --fix shows what would be run")
     if options.fix and options.yes:
@@ -61,7 +62,7 @@ def run(config: Config | None, options: Options) -> bool:
 
 
 def _show_topology(host: Host, config: Config | None, as_json: bool) -> bool:
-    """With a configuration of the exchange also where a node of it would run."""
+    """Shows the processors; with a configuration of the exchange also where its node would run."""
     found = topology.read(host)
     place = near_card(config, host, host.machine.allowed_cores()) if isinstance(config, ExchangeConfig) else None
     if as_json:
@@ -73,7 +74,7 @@ def _show_topology(host: Host, config: Config | None, as_json: bool) -> bool:
 
 
 def _show_traffic(subject: Subject, options: Options) -> bool:
-    """What each receive backend costs for the traffic that flows to the configuration's ports."""
+    """Shows what each receive backend costs for the traffic that flows to the configuration's ports."""
     if not isinstance(subject.config, FrontEndsConfig) or not subject.is_configured:
         raise ConfigError(
             "--traffic",

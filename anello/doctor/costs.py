@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What findings cost in latency: what they add to the delay that one event in a thousand exceeds.
+"""The cost of findings in latency: how much they add to its p99.9.
 
-Measured where the check measured it, on this host and just now; otherwise the most that the mechanism can take at once,
-marked as estimated. Too small a buffer makes nothing late: it loses.
+The cost is measured where the check measured it, on this host and just now; otherwise it is the most that the mechanism
+can take at once, marked as estimated. A buffer that is too small delays nothing: it loses data.
 """
 
 import math
@@ -13,16 +13,16 @@ from anello.doctor.finding import Basis, CheckResult, Cost, Grade
 from anello.host.cores import KERNEL
 from anello.host.host import CannotTell, Host
 
-BASE_SLICE_US, MOST_CORES = 700, 8  # of the scheduler (EEVDF): times 1 + log2 of the cores, which count up to 8
-N_STAMPS = 10  # clock readings on an event's way, most of them once per batch
+BASE_SLICE_US, MOST_CORES = 700, 8  # the scheduler's (EEVDF): times 1 + log2 of the cores, which count up to 8
+N_STAMPS = 10  # clock readings per event, most of them once per batch
 BATCH_US = 21  # a lane's work on a batch at 150,000 events/s (docs/explanation/latency.md)
-MEASURED_S = 1.0  # what counts stolen time looks at: the second in which hiccups are measured
+MEASURED_S = 1.0  # stolen time is counted over the second in which hiccups are measured
 
 Estimate = Callable[[Host, CheckResult], Cost | None]
 
 
 def cost_of(check: str, host: Host, verdict: CheckResult) -> Cost | None:
-    """None: nothing, or nothing that is known."""
+    """The cost of a verdict; None: it costs nothing, or the cost is unknown."""
     measured = verdict.cost is not None and verdict.cost.basis == Basis.MEASURED
     if measured or verdict.result not in (Grade.BAD, Grade.COULD_BE_BETTER):
         return verdict.cost
@@ -47,10 +47,10 @@ def _turn(host: Host, verdict: CheckResult) -> Cost:
 
 
 def turn_us(host: Host) -> float:
-    """How long the scheduler lets a usual thread run before another one that waits."""
+    """How long, in us, the scheduler lets an ordinary thread run before another one that waits."""
     try:
         return host.number("sys/kernel/debug/sched/base_slice_ns") * 1e-3
-    except CannotTell:  # only root may look
+    except CannotTell:  # only root may read it
         n_cores = max(1, min(MOST_CORES, len(host.machine.allowed_cores())))
         return BASE_SLICE_US * (1 + math.floor(math.log2(n_cores)))
 
@@ -61,7 +61,7 @@ def _throttling(host: Host, verdict: CheckResult) -> Cost:
 
 
 def _quota(host: Host, verdict: CheckResult) -> Cost | None:
-    """The group is the first word of what was found."""
+    """The cost of a CPU quota. The finding's text begins with the group's name."""
     group = verdict.what.partition(" ")[0]
     path = f"{group}/cpu.max" if host.has(f"{group}/cpu.max") else f"{group}/cpu.cfs_period_us"
     period = host.text(path).split()[-1:]

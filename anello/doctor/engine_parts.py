@@ -19,7 +19,7 @@ def fabric(host: Host, subject: Subject) -> CheckResult:
 
 
 def _ways(found: list[dict[str, object]], key: str, wanted: str, always: str) -> CheckResult:
-    """What the engine says of its ways to do something. always: one that works everywhere."""
+    """Checks which ways the engine can use on this host. always: one that works everywhere."""
     usable = [_usable(one) for one in found if one.get("available")]
     refused = {str(one.get("name")): str(one.get("reason")) for one in found if not one.get("available")}
     what = f"usable: {', '.join(usable) or 'none'}"

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The outcome of a check: a result, what was found, what it costs on this host, and how to fix it."""
+"""The outcome of a check: a grade, the finding, its cost on this host, and how to fix it."""
 
 from dataclasses import dataclass, replace
 from enum import StrEnum
@@ -35,16 +35,16 @@ class Price:
 
 
 class Basis(StrEnum):
-    """Where the number of a cost comes from."""
+    """The source of a cost's number."""
 
     MEASURED = "measured"  # on this host, now
     ESTIMATED = "estimated"  # the most that the mechanism can take at once
-    LOSSES = "losses"  # no number: it makes nothing late, it loses
+    LOSSES = "losses"  # no number: it delays nothing, it loses data
 
 
 @dataclass(frozen=True)
 class Cost:
-    """What the finding adds to p99.9 of the latency, us."""
+    """The latency that the finding adds to p99.9, us."""
 
     basis: Basis
     us: float = 0.0
@@ -117,22 +117,22 @@ def not_applicable(what: str, *prices: Price) -> CheckResult:
 
 
 def better(what: str, fix: Fix, *prices: Price) -> CheckResult:
-    """It works, and would work better after the fix."""
+    """A finding that works, and would work better after the fix."""
     return CheckResult(Grade.COULD_BE_BETTER, what, fix, prices)
 
 
 def bad(what: str, fix: Fix, *prices: Price) -> CheckResult:
-    """It loses data or misses deadlines as it is."""
+    """A finding that loses data or misses deadlines until it is fixed."""
     return CheckResult(Grade.BAD, what, fix, prices)
 
 
 def costing(verdict: CheckResult, us: float, of: str) -> CheckResult:
-    """With what it was measured to cost."""
+    """The verdict with its measured cost."""
     return replace(verdict, cost=Cost(Basis.MEASURED, us, of))
 
 
 def sysctl(check: str, **values: int | str) -> Fix:
-    """Kernel settings; a key's dots are written as two underscores."""
+    """Sets kernel parameters; a key's dots are written as two underscores."""
     settings = {name.replace("__", "."): value for name, value in values.items()}
     lines = "".join(f"{name} = {value}\\n" for name, value in settings.items())
     return Fix(
@@ -142,7 +142,7 @@ def sysctl(check: str, **values: int | str) -> Fix:
 
 
 def sysfs(check: str, value: object, *paths: str) -> Fix:
-    """One value into the files of /sys that the paths, which may have stars, name."""
+    """Writes one value into the files of /sys that match the paths, which may contain stars."""
     lines = "".join(f"w /{path} - - - - {value}\\n" for path in paths)
     return Fix(
         (f"echo {value} | tee {' '.join(f'/{path}' for path in paths)}",),

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Fixes as a shell script to read, or carried out one by one. Nothing else of the doctor changes anything."""
+"""Fixes as a shell script to read, or carried out one by one. No other part of the doctor changes anything."""
 
 import errno
 import os
@@ -29,7 +29,7 @@ class FixOutcome:
 
 
 def script(findings: Sequence[Finding]) -> Iterator[str]:
-    """Lines of a shell script. What keeps a setting over a reboot, and advice, are comments."""
+    """Lines of a shell script. Commands that keep a setting over a reboot, and advice, are comments."""
     yield "#!/bin/sh"
     yield "# run as root; settings last until the next boot unless the commented line under them is run too"
     for finding in findings:
@@ -60,7 +60,7 @@ def carry_out(findings: Sequence[Finding]) -> list[FixOutcome]:
 
 
 def _run(command: str) -> str:
-    """Why it failed, empty where it worked."""
+    """Runs a command and returns why it failed; empty where it worked."""
     try:
         done = subprocess.run(["sh", "-c", command], capture_output=True, text=True, timeout=TIMEOUT_S, check=False)
     except subprocess.TimeoutExpired:
@@ -73,7 +73,7 @@ def _run(command: str) -> str:
 def examine_again(
     host: Host, subject: Subject, findings: Sequence[Finding], outcomes: Sequence[FixOutcome]
 ) -> list[Finding]:
-    """The findings with those renewed that a command was run for."""
+    """The findings; those for which a command was run are examined again."""
     touched = {outcome.check for outcome in outcomes}
     if not touched:
         return list(findings)

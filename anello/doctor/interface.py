@@ -21,7 +21,8 @@ MAX_PARENTS = 4
 
 # --- Packets ------------------------------------------------------------------------------------------------------
 def mtu(host: Host, subject: Subject) -> CheckResult:
-    """Never carried out by itself: on a path that does not pass jumbo frames, a larger MTU cuts the host off."""
+    """Checks the MTU. The doctor never changes it by itself: on a path that does not pass jumbo frames, a larger MTU
+    cuts the host off."""
     name = subject.interface
     wanted = subject.packet_bytes
     now = host.number(f"{NET}/{name}/mtu")
@@ -113,7 +114,7 @@ def _link(host: Host, device: str, which: str) -> _Link:
 def _speed_gbit(host: Host, interface: str) -> int:
     try:
         return max(0, host.number(f"{NET}/{interface}/speed")) // 1000
-    except CannotTell:  # drivers refuse to tell while the link is down
+    except CannotTell:  # drivers report nothing while the link is down
         return 0
 
 
@@ -138,7 +139,7 @@ def numa(host: Host, subject: Subject) -> CheckResult:
 
 
 def _pin_to(subject: Subject, cores: frozenset[int]) -> Fix:
-    """One core per thread of the layout, as far as they go."""
+    """Pins one core per thread of the layout, as long as there are cores."""
     chosen = sorted(cores)[: len(subject.config.placement.layout)]
     return Fix(advice=f"in the configuration: threads.cores = {chosen}")
 
@@ -174,7 +175,7 @@ def irq(host: Host, subject: Subject) -> CheckResult:
 
 
 def _queues(host: Host, interface: str) -> Iterator[tuple[int, frozenset[int]]]:
-    """(interrupt, cores that it goes to) of each that is in use."""
+    """(interrupt, cores that it goes to) of each interrupt in use."""
     device = _device(host, interface)
     own = set(host.names(f"{device}/msi_irqs")) if device else set()
     for line in host.text("proc/interrupts").splitlines()[1:]:
@@ -194,7 +195,7 @@ def _cores_of_interrupt(host: Host, number: str) -> frozenset[int]:
 
 
 def _cores_for_interrupts(host: Host, subject: Subject) -> list[int]:
-    """Those that no thread is pinned to, on the card's NUMA node where there are any."""
+    """Cores to which no thread is pinned, on the card's NUMA node where there are any."""
     free = host.online_cores() - set(subject.pinned_cores)
     near = free & _nodes(host).get(_home_node(host, subject.interface), frozenset())
     return sorted(near or free)
@@ -218,7 +219,7 @@ def is_card(host: Host, interface: str) -> bool:
 
 
 def _device(host: Host, interface: str) -> str | None:
-    """The interface's PCI device: its own, or what its virtual device sits on."""
+    """The interface's PCI device: its own, or the one below its virtual device."""
     if not is_card(host, interface):
         return None
     path = host.real(f"{NET}/{interface}/device")

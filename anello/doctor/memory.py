@@ -31,7 +31,7 @@ def huge_pages(host: Host, subject: Subject) -> CheckResult:
 
 
 def _affordable(host: Host) -> int:
-    """At most an eighth of what is free."""
+    """At most an eighth of the free memory."""
     available = re.search(r"^MemAvailable:\s+(\d+) kB", host.text("proc/meminfo"), re.M)
     if not available:
         raise CannotTell("/proc/meminfo has no MemAvailable")
@@ -56,7 +56,7 @@ def transparent_huge_pages(host: Host, subject: Subject) -> CheckResult:
 
 
 def _chosen(host: Host, name: str) -> str:
-    """`always [madvise] never`: what stands in brackets."""
+    """The word in brackets of a text such as `always [madvise] never`."""
     found = re.search(r"\[([\w+]+)\]", host.text(f"{THP}/{name}"))
     if not found:
         raise CannotTell(f"/{THP}/{name} names no choice")

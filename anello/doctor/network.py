@@ -37,7 +37,7 @@ def socket_buffer(host: Host, subject: Subject) -> CheckResult:
 
 
 def udp_memory(host: Host, subject: Subject) -> CheckResult:
-    """The kernel counts twice what a socket asks for, as it does in SO_RCVBUF."""
+    """Checks the receive memory. The kernel counts twice the size that a socket requests, as in SO_RCVBUF."""
     path = "proc/sys/net/ipv4/udp_mem"
     try:
         low, pressure, most = (int(word) for word in host.text(path).split())
@@ -70,7 +70,7 @@ def budget(host: Host, subject: Subject) -> CheckResult:
 
 
 def drops(host: Host, subject: Subject) -> CheckResult:
-    """Those of the past are a hint; those that happen while the doctor looks are a fault."""
+    """Checks drops. Earlier ones are a hint; those that happen during the check are a fault."""
     before, now = dict(_drops(host, subject, earlier=True)), dict(_drops(host, subject, earlier=False))
     lost = ", ".join(f"{n:,} {cause}" for cause, n in now.items() if n)
     grown = {cause: n - before.get(cause, n) for cause, n in now.items() if n > before.get(cause, n)}
@@ -107,7 +107,7 @@ def _udp(snmp: str) -> dict[str, int]:
 
 
 def _softnet(text: str) -> list[list[int]]:
-    """One row per core: packets, drops, budgets used up, ..."""
+    """One row per core: packets, drops, exhausted budgets, ..."""
     try:
         rows = [[int(word, 16) for word in line.split()] for line in text.splitlines()]
     except ValueError as error:
@@ -136,6 +136,6 @@ def receive_cost(host: Host, subject: Subject) -> CheckResult:
 
 
 def prices(cost: ReceiveCost) -> list[Price]:
-    """Of a datagram of 1 kB."""
+    """The cost of receiving a datagram of 1 kB."""
     plain = Price(cost.plain_ns, "ns", "a datagram of 1 kB takes")
     return [plain] if cost.with_gro_ns is None else [plain, Price(cost.with_gro_ns, "ns", "with GRO")]

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Checks of the cores that threads run on, and of what takes them away."""
+"""Checks of the cores that threads run on, and of what takes time from them."""
 
 import re
 from collections import Counter
@@ -11,7 +11,7 @@ from anello.host.cores import KERNEL, listed, quotas, siblings_of
 from anello.host.host import CPU, CannotTell, Host, show_cores
 
 STAT = "proc/stat"
-DEEP_US = 10  # wake-ups slower than this show in a latency of 100 us
+DEEP_US = 10  # wake-ups slower than this are visible in a latency of 100 us
 FAST_CLOCKS = ("tsc", "arch_sys_counter", "kvm-clock", "hyperv_clocksource_tsc_page", "riscv_clocksource")
 GOOD_HICCUP_S, DEADLINE_S = 200e-6, 1e-3
 GOOD_STEAL, BAD_STEAL = 0.005, 0.05
@@ -178,7 +178,7 @@ def steal(host: Host, subject: Subject) -> CheckResult:
 
 
 def _cpu_times(stat: str) -> list[int]:
-    """user, nice, system, idle, iowait, irq, softirq, steal: guests are counted in the first two."""
+    """user, nice, system, idle, iowait, irq, softirq, steal: the first two include guests."""
     words = stat.partition("\n")[0].split()
     if words[:1] != ["cpu"] or len(words) < 9 or not all(word.isdecimal() for word in words[1:9]):
         raise CannotTell(f"/{STAT} does not begin with the times of all cores")

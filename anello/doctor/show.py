@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Findings for people, worst first: one line for what is good; for the rest, why it matters and how to fix it."""
+"""Findings for people, worst first: one line for each good one; for the rest, why it matters and how to fix it."""
 
 from collections import Counter
 from collections.abc import Iterable, Sequence
@@ -67,7 +67,7 @@ def _prices(prices: Iterable[Price]) -> str:
 
 
 def show_outcomes(outcomes: Sequence[FixOutcome], findings: Sequence[Finding], console: Console) -> None:
-    """What each command did, and what its check says now."""
+    """Shows what each command did, and the new result of its check."""
     now = {finding.check: finding.result for finding in findings}
     for outcome in outcomes:
         done = f"failed: {outcome.failure}" if outcome.failure else "done"

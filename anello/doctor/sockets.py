@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Checks of a machine with several processors: where its memory lies, and which threads are far from each other."""
+"""Checks of a machine with several processors: where its memory is, and which threads are far from each other."""
 
 from anello.doctor.finding import CheckResult, Fix, better, good, not_applicable
 from anello.doctor.subject import Subject
@@ -8,7 +8,7 @@ from anello.host.host import Host, show_cores
 
 
 def interleaving(host: Host, subject: Subject) -> CheckResult:
-    """Firmware that interleaves memory shows one node where there are several processors."""
+    """Checks the NUMA nodes: firmware that interleaves memory shows one node where there are several processors."""
     found = topology.read(host)
     n_packages, n_nodes = len(found.packages), len(found.nodes)
     if n_packages < 2:

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What a host will be used for, as far as a check may ask."""
+"""What a host will be used for, as far as the checks need it."""
 
 from dataclasses import dataclass
 
@@ -13,7 +13,7 @@ class Subject:
 
     config: Config
     interface: str
-    is_configured: bool = True  # False: nobody gave a configuration, its values are the defaults
+    is_configured: bool = True  # False: the user gave no configuration, and its values are the defaults
 
     @property
     def packet_bytes(self) -> int:
@@ -22,13 +22,13 @@ class Subject:
 
     @property
     def with_front_ends(self) -> FrontEndsConfig:
-        """Raises NotApplicable where the chain has none."""
+        """The configuration of a chain with front ends. Raises NotApplicable where the chain has none."""
         if not isinstance(self.config, FrontEndsConfig):
             raise NotApplicable(f"the chain {self.config.chain} has no front ends")
         return self.config
 
     def value(self, key: str) -> object:
-        """A key that not all chains have; None where this one does not."""
+        """The value of a key that not all chains have; None where this one does not."""
         return self.config.as_given().get(key)
 
     @property

@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Which receive backend costs least for the traffic that flows: each takes it for a while, in turn.
+"""Which receive backend costs least for the traffic that flows: each receives it for a while, in turn.
 
-What a datagram costs is the CPU time of the whole machine, not of the thread that receives: a backend that has the
-kernel's interrupt do the work is not cheaper for that. Front ends on the same machine are in it, too, the same for all,
-and so make the differences look smaller than they are.
+The cost of a datagram is the CPU time of the whole machine, not of the thread that receives: a backend whose work is
+done in the kernel's interrupt is not cheaper for that. Front ends on the same machine are included, the same for all
+backends, and so the differences look smaller than they are.
 """
 
 import errno
@@ -23,13 +23,13 @@ from anello.configuration.base import FrontEndsConfig
 from anello.errors import ConfigError
 from anello.system.cpu import interrupts_s, thread_times_ns
 
-WORTH_CHANGING = 0.9  # of what the configured one costs: less of a difference is not told from chance
+WORTH_CHANGING = 0.9  # of the configured backend's cost: smaller differences may be chance
 WARM_UP_SHARE, N_TURNS, PORT_PATIENCE_S = 0.25, 3, 2.0
 
 
 @dataclass(frozen=True)
 class Way:
-    """As the configuration would ask for it."""
+    """A way to receive, in the terms of the configuration."""
 
     backend: Backend
     gro: bool
@@ -44,17 +44,17 @@ WAYS = (Way("socket", True), Way("socket", False), Way("io_uring", True), Way("a
 
 @dataclass(frozen=True)
 class Turn:
-    """What came in one turn, and what it took."""
+    """The datagrams received in one turn, and their cost."""
 
     n_datagrams: int
     n_lost: int  # dropped by the kernel for want of room
     seconds: float
-    machine_s: float  # of CPU time, all cores
-    receiver_s: float  # of it, of the process that received
+    machine_s: float  # CPU time of all cores
+    receiver_s: float  # the part of it used by the receiving process
 
     @property
     def machine_ns(self) -> float:
-        """Per datagram."""
+        """CPU time of the machine per datagram, ns."""
         return self.machine_s * 1e9 / max(1, self.n_datagrams)
 
     @property
@@ -67,7 +67,7 @@ TakeTurn = Callable[[FrontEndsConfig, Way, str, float], Turn]
 
 @dataclass(frozen=True)
 class TrafficTrial:
-    """All turns of one way; refused: why there are none, or nothing to judge by."""
+    """All turns of one way. refused: why there are none, or none that can be judged."""
 
     way: Way
     turns: tuple[Turn, ...] = ()
@@ -79,7 +79,7 @@ class TrafficTrial:
 
     @property
     def spread(self) -> float:
-        """Half of the distance between its cheapest and its dearest turn, over the median."""
+        """Half of the distance between its cheapest and its most expensive turn, over the median."""
         costs = [turn.machine_ns for turn in self.turns]
         return (max(costs) - min(costs)) / 2 / max(self.machine_ns, 1e-9)
 
@@ -103,8 +103,8 @@ def try_all(
     told: Callable[[str], None] = lambda _: None,
     take: TakeTurn | None = None,
 ) -> list[TrafficTrial]:
-    """Every way and the configured one, N_TURNS times in turn, `seconds` each. told: what is being done. Raises
-    ConfigError where no traffic can be awaited, or none came."""
+    """Tries every way and the configured one, N_TURNS times in turn, `seconds` each; each step is reported to the
+    callback. Raises ConfigError where no traffic can be expected, or none was received."""
     require_ports(config)
     take = take or receive_for
     turns: dict[Way, list[Turn]] = {way: [] for way in (*WAYS, configured_way(config))}
@@ -133,7 +133,7 @@ def try_all(
 
 
 def _judged(way: Way, turns: Sequence[Turn], refused: str) -> TrafficTrial:
-    """A way to which nothing came has lost nothing and cost nothing, and is no better for that."""
+    """Refuses a way that received nothing: it lost nothing and cost nothing, and is not the best for that."""
     if not refused and not all(turn.n_datagrams for turn in turns):
         refused = "no datagram came in a turn"
     return TrafficTrial(way, () if refused else tuple(turns), refused)
@@ -141,7 +141,7 @@ def _judged(way: Way, turns: Sequence[Turn], refused: str) -> TrafficTrial:
 
 def configured_way(config: FrontEndsConfig) -> Way:
     receive = config.receive
-    return Way(receive.backend, receive.gro and receive.backend != "af_xdp")  # which takes no super-packets
+    return Way(receive.backend, receive.gro and receive.backend != "af_xdp")  # af_xdp receives no super-packets
 
 
 def require_ports(config: FrontEndsConfig) -> None:
@@ -162,7 +162,7 @@ def require_ports(config: FrontEndsConfig) -> None:
 
 
 def receive_for(config: FrontEndsConfig, way: Way, interface: str, seconds: float) -> Turn:
-    """Raises ConfigError and OSError."""
+    """One turn. Raises ConfigError and OSError."""
     receive = config.receive
     with Card(
         receive.host,
@@ -184,7 +184,7 @@ def receive_for(config: FrontEndsConfig, way: Way, interface: str, seconds: floa
 
 
 def _open(card: Card) -> None:
-    """The kernel closes the ports of the way before in its own time."""
+    """Opens the card, with a retry: the kernel may close the ports of the previous way later."""
     until = time.monotonic() + PORT_PATIENCE_S
     while True:
         try:
@@ -198,7 +198,7 @@ def _open(card: Card) -> None:
 
 
 def _empty(lists: Sequence[Clop], seconds: float) -> None:
-    """Gives back all that comes for so long."""
+    """Takes and gives back all buffers for `seconds`."""
     until = time.monotonic() + seconds
     with selectors.DefaultSelector() as bells:
         for clop in lists:
@@ -217,7 +217,7 @@ def _counted(lists: Sequence[Clop]) -> tuple[int, int]:
 
 
 def advice(trials: Sequence[TrafficTrial], configured: Way) -> str:
-    """Which way to take, and why."""
+    """The recommended way, with the reason."""
     working = [trial for trial in trials if trial.turns]
     fewest = min(trial.n_lost for trial in working)
     best = min((trial for trial in working if trial.n_lost == fewest), key=lambda trial: trial.machine_ns)
@@ -232,7 +232,7 @@ def advice(trials: Sequence[TrafficTrial], configured: Way) -> str:
 
 
 def _is_cheaper(one: TrafficTrial, other: TrafficTrial) -> bool:
-    """Its dearest turn than the other's cheapest."""
+    """True if its most expensive turn costs less than the other's cheapest."""
     return max(turn.machine_ns for turn in one.turns) < WORTH_CHANGING * min(turn.machine_ns for turn in other.turns)
 
 

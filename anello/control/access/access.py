@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Before anything else looks at a request: is it meant for us, from our own page, from somebody who may, and of a sane
-size. Wraps the whole application, so that no route can be forgotten."""
+"""Checks every request first: is it addressed to this server, sent from our own page, by a user with a token, and of
+a reasonable size? The check wraps the whole application, so that no route can be forgotten."""
 
 import asyncio
 import json
@@ -15,9 +15,9 @@ from anello.control.access.tickets import Tickets
 from anello.control.access.tokens import Role, Tokens
 
 MAX_BODY_BYTES = 1 << 20
-BODY_S = 10.0  # between two parts of a body
-OPEN = ("/healthz", "/openapi.json")  # besides the page and its files: they tell nothing of a run
-OURS = ("/api/", "/metrics")  # all that is told or ordered lies below these
+BODY_S = 10.0  # s between two parts of a body
+OPEN = ("/healthz", "/openapi.json")  # open to all besides the page and its files: they reveal nothing of a run
+OURS = ("/api/", "/metrics")  # all data and all orders are below these paths
 LOOPBACK_NAMES = ("localhost", "127.0.0.1", "::1")
 PAGE_POLICY = (
     "default-src 'none'; script-src 'self'; style-src 'self' 'unsafe-inline'; img-src 'self' data: blob:; "
@@ -34,11 +34,11 @@ HEADERS = {
 
 
 class HttpRefusedError(HTTPException):
-    """One of HTTP's, so that it gets through where a body is being read."""
+    """A refusal by HTTP, a type that also gets through while a body is being read."""
 
 
 class Access:
-    """names: host names that this server answers to, besides those of the loopback interface."""
+    """The check. names: host names that this server answers to, besides those of the loopback interface."""
 
     def __init__(self, app: ASGIApp, tokens: Tokens, tickets: Tickets, names: Collection[str] = ()) -> None:
         self._app, self._tokens, self._tickets = app, tokens, tickets
@@ -48,7 +48,7 @@ class Access:
         if scope["type"] != "http":
             if scope["type"] == "lifespan":
                 await self._app(scope, receive, send)
-            return  # there is no websocket here
+            return  # the server has no websockets
         begun = False
 
         async def guarded_send(message: Message) -> None:
@@ -89,7 +89,8 @@ class Access:
         scope.setdefault("state", {})["role"] = role
 
     def _check_names(self, headers: Headers) -> None:
-        """A name that is not ours: somebody else's page has made the browser believe that we are its server."""
+        """Refuses a host name that is not ours: otherwise another site's page could make the browser take us for its
+        server."""
         host = headers.get("host", "")
         name = _host_name(host)
         if name not in self._names:
@@ -121,7 +122,7 @@ def _too_large() -> HttpRefusedError:
 
 
 def _limited(receive: Receive) -> Receive:
-    """Counts what comes, as nobody is obliged to say its length beforehand, and does not wait for it for ever."""
+    """Counts the bytes received, as a client need not announce their number, and limits the wait for them."""
     came, is_whole = 0, False
 
     async def limited() -> Message:

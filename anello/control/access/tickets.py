@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A link that a browser opens by itself carries no token: it gets a ticket for one path and a short time instead."""
+"""Tickets for links. A link that a browser opens by itself carries no token: it gets a ticket for one path and a
+short time instead."""
 
 import hmac
 import secrets
@@ -12,7 +13,7 @@ LIFETIME_S = 60
 
 
 class Tickets:
-    """Signed, not kept: any number of them costs no memory. clock: s."""
+    """Makes and checks tickets. They are signed, not stored, so that any number of them costs no memory. clock: s."""
 
     def __init__(self, clock: Callable[[], float] = time.monotonic) -> None:
         self._key, self._clock = secrets.token_bytes(32), clock

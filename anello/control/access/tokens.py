@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Who may look and who may give orders: two secret words in a file that only its owner reads."""
+"""Tokens that allow to look or to give orders: two secret words in a file that only its owner can read."""
 
 import hmac
 import json
@@ -24,15 +24,15 @@ class Role(StrEnum):
 
 @dataclass(frozen=True)
 class Tokens:
-    """Of one control room; they stay the same from one start to the next."""
+    """The tokens of one control room; they stay the same over restarts."""
 
     viewer: str
     operator: str
 
     @classmethod
     def of(cls, directory: Path) -> Self:
-        """Those of this directory, made where there are none. Raises ConfigError where others could read the file or it
-        is none, OSError."""
+        """The tokens of this directory; they are made if it has none. Raises ConfigError where others could read the
+        file or it holds no tokens, OSError."""
         path = directory / FILE
         try:
             return cls._read(path)
@@ -57,7 +57,8 @@ class Tokens:
 
     @classmethod
     def _make(cls, path: Path) -> Self:
-        """Whole or not at all, and where two processes begin at once, both take the one that came first."""
+        """Makes the file, completely or not at all; of two processes that do so at once, both use the tokens of the
+        first."""
         made = cls(secrets.token_urlsafe(24), secrets.token_urlsafe(24))
         path.parent.mkdir(parents=True, exist_ok=True)
         new = path.with_name(f".{FILE}.{os.getpid()}")
@@ -75,7 +76,7 @@ class Tokens:
         return self.operator if role is Role.OPERATOR else self.viewer
 
     def role(self, token: str) -> Role | None:
-        """Takes the same time for every wrong one."""
+        """The role that the token gives. The check takes the same time for every wrong token."""
         given = token.encode("utf-8", "surrogateescape")
         is_operator = hmac.compare_digest(given, self.operator.encode())
         is_viewer = hmac.compare_digest(given, self.viewer.encode())

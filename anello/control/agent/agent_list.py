@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The agents that are connected, and what each of them reported last: a Meeting of the server, without sockets."""
+"""The agents that are connected, and the last report of each: a Meeting of the server, without sockets."""
 
 from collections import Counter
 from collections.abc import Mapping
@@ -24,8 +24,8 @@ class Agent:
 
 
 class AgentList:
-    """agents: by name; made anew with each change, so that others can read it at any time. version: that agents must
-    have, too."""
+    """The list. agents: by name; replaced at each change, so that other threads can read it at any time. version:
+    the program's version, which agents must share."""
 
     def __init__(self, version: str, pace: Pace, now_s: float) -> None:
         self._version, self._pace, self._looked_s = version, pace, now_s
@@ -44,7 +44,7 @@ class AgentList:
         try:
             if message.kind == "hello":
                 return [(identity, self._on_hello(identity, AgentHello.of(message.fields), now_s))]
-            if agent is None:  # this is another control room than it has known
+            if agent is None:  # the agent was connected to another control room before
                 return [] if message.kind == "leave" else [(identity, Message("who"))]
             return self._on_word(replace(agent, heard_s=now_s), message)
         except ValueError:
@@ -62,7 +62,7 @@ class AgentList:
         self.counters["malformed"] += 1
 
     def send(self, name: str, message: Message) -> list[Outgoing]:
-        """To the agent of this name, if there is one."""
+        """A message to the agent of this name, if it is connected."""
         agent = self.agents.get(name)
         return [(agent.identity, message)] if agent else []
 
@@ -92,7 +92,7 @@ class AgentList:
         return [(agent.identity, Message("alive"))] if message.kind == "alive" else []
 
     def _forgive_pause(self, now_s: float) -> None:
-        """After a pause of this process nobody was silent just because nothing was read."""
+        """After a pause of this process, no agent counts as silent only because nothing was read from it."""
         pause_s, self._looked_s = now_s - self._looked_s, now_s
         if pause_s > PAUSE_HEARTBEATS * self._pace.heartbeat_s:
             self.agents = {name: replace(one, heard_s=one.heard_s + pause_s) for name, one in self.agents.items()}

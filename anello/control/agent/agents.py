@@ -21,14 +21,15 @@ from anello.exchange.rendezvous.protocol import Pace
 from anello.exchange.rendezvous.server import Server
 from anello.system.secret_keys import Keys
 
-BESIDE = ":"  # between an agent's name and that of a page on its machine
+BESIDE = ":"  # separates an agent's name from that of a page on its machine
 
 
 class Agents:
-    """Use as a context. Raises ConfigError, OSError."""
+    """The agents of a control room. Use as a context. Raises ConfigError, OSError."""
 
     def __init__(self, endpoint: str, keys: Path, pace: Pace | None = None) -> None:
-        """endpoint: tcp://HOST:PORT, host * for all. keys: the farm's; without them nobody could be told apart."""
+        """Listens for agents. endpoint: tcp://HOST:PORT, host * for all. keys: the farm's; without them agents could
+        not be authenticated."""
         self._keys, pace = keys.resolve(), pace or Pace()
         self._roll = AgentList(own_version(), pace, time.monotonic())
         self._server = Server(endpoint, self._roll, FROM_AGENTS, pace, Keys.load(keys), option="--agents")
@@ -45,11 +46,11 @@ class Agents:
 
     @property
     def present(self) -> Sequence[Agent]:
-        """By name."""
+        """The agents that are connected, by name."""
         return [agent for _, agent in sorted(self._roll.agents.items())]
 
     def as_rows(self) -> list[dict[str, Any]]:
-        """Those that are present, and the nodes that run there."""
+        """The connected agents as rows, each with the nodes that run on its machine."""
         return [
             {"name": one.hello.name, "host": one.hello.host, "version": one.hello.version,
              "process": one.hello.process,
@@ -90,7 +91,8 @@ class Agents:
 
     # --- Pages
     def copy_of(self, name: str) -> PageCopy:
-        """Of this machine or, with an agent's name before it, of another one. Raises ConfigError, OSError."""
+        """The page of a process on this machine or, with an agent's name before it, on another one. Raises
+        ConfigError, OSError."""
         machine, beside, page = name.partition(BESIDE)
         if not beside:
             return copy_of(name)
@@ -104,5 +106,5 @@ class Agents:
 
 
 def page_of(machine: str, told: NodeTold) -> str:
-    """As copy_of takes it."""
+    """The name of a page on another machine, in the form that copy_of takes."""
     return f"{machine}{BESIDE}{node_page(told.process).removeprefix('/')}"

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What control room and agents say to each other, in the frames of the rendezvous. Each checks what comes."""
+"""The messages between control room and agents, in the frames of the rendezvous. Each side checks what it receives."""
 
 import re
 from collections.abc import Mapping, Sequence
@@ -12,11 +12,11 @@ from anello.system.machines import is_machine
 
 FROM_AGENTS = frozenset({"hello", "alive", "told", "leave"})
 TO_AGENTS = frozenset({"welcome", "refused", "who", "alive", "start", "end", "ended"})
-RUN = re.compile(r"[A-Za-z0-9_][A-Za-z0-9._-]{0,199}")  # the name of its directory
+RUN = re.compile(r"[A-Za-z0-9_][A-Za-z0-9._-]{0,199}")  # the name of a run's directory
 MOST_NODES = 1024
-MOST_TOLD = 256  # nodes of one agent
+MOST_TOLD = 256  # most nodes that one agent reports
 MOST_WORDS = 256
-STATES = ("", "ended", "gone")  # empty: it runs
+STATES = ("", "ended", "gone")  # states of a node; empty: it runs
 
 
 def is_number(value: Any, below: int) -> bool:
@@ -25,7 +25,7 @@ def is_number(value: Any, below: int) -> bool:
 
 @dataclass(frozen=True)
 class AgentHello:
-    """What an agent says of itself."""
+    """An agent's description of itself."""
 
     name: str
     host: str
@@ -37,7 +37,7 @@ class AgentHello:
 
     @classmethod
     def of(cls, fields: Mapping[str, Any]) -> Self:
-        """Raises ValueError."""
+        """Reads a hello. Raises ValueError."""
         name, process = fields.get("name"), fields.get("process")
         words = {key: fields.get(key) for key in ("host", "version")}
         if not isinstance(name, str) or not is_machine(name):
@@ -49,8 +49,8 @@ class AgentHello:
 
 @dataclass(frozen=True)
 class NodeOrder:
-    """A node to be started. port: of the rendezvous; address: of its machine, empty: as the agent reaches the control
-    room. configuration: the exchange's, and that of the chain before it, or nothing; TOML."""
+    """An order to start a node. port: of the rendezvous; address: of its machine, empty: the one by which the agent
+    reaches the control room. configuration: the exchange's, and that of the chain before it, or nothing; TOML."""
 
     run: str
     node: int
@@ -67,7 +67,7 @@ class NodeOrder:
 
     @classmethod
     def of(cls, message: Message) -> Self:
-        """Raises ValueError."""
+        """Reads an order. Raises ValueError."""
         run, address = message.fields.get("run"), message.fields.get("address")
         numbers = {key: message.fields.get(key) for key in ("node", "n_nodes", "port")}
         below = {"node": MOST_NODES, "n_nodes": MOST_NODES + 1, "port": 1 << 16}
@@ -81,7 +81,7 @@ class NodeOrder:
 
 @dataclass(frozen=True)
 class NodeTold:
-    """How a node is. cause: why it is gone."""
+    """The state of a node. cause: why it is gone."""
 
     run: str
     node: int
@@ -91,12 +91,12 @@ class NodeTold:
 
 
 def told(nodes: Sequence[NodeTold], pages: Mapping[str, bytes]) -> Message:
-    """pages: by name, of those that run."""
+    """The message with these states. pages: by name, of the nodes that run."""
     return Message("told", {"nodes": [asdict(node) for node in nodes], "pages": list(pages)}, tuple(pages.values()))
 
 
 def nodes_of(message: Message) -> tuple[NodeTold, ...]:
-    """Raises ValueError."""
+    """Reads the states from a message. Raises ValueError."""
     given = message.fields.get("nodes")
     if not isinstance(given, list) or len(given) > MOST_TOLD:
         raise ValueError(f"nodes must be a list of at most {MOST_TOLD}")
@@ -116,7 +116,7 @@ def _node(fields: Any) -> NodeTold:
 
 
 def pages_of(message: Message) -> dict[str, bytes]:
-    """Raises ValueError."""
+    """Reads the pages from a message. Raises ValueError."""
     names = message.fields.get("pages")
     if not isinstance(names, list) or len(names) != len(message.payload) or len(names) > MOST_TOLD:
         raise ValueError("pages must name each page that follows")

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The nodes that an agent has started: they go on without it, and the next agent with its directory finds them."""
+"""The nodes that an agent has started: they continue without it, and the next agent with its directory finds them."""
 
 import json
 import os
@@ -17,25 +17,25 @@ from anello.catalogue.process import Process
 from anello.control.agent.messages import MOST_NODES, NodeOrder, NodeTold
 from anello.system.exit_codes import INTERRUPTED, OF_A_RUN
 
-IN_ORDER = (*OF_A_RUN, INTERRUPTED)  # exit codes that tell of the run, not of a node's end
-LAST_WORDS = 4000  # bytes of its console that are looked at for a cause
+IN_ORDER = (*OF_A_RUN, INTERRUPTED)  # exit codes that depend on the run and not on the node's process
+LAST_WORDS = 4000  # bytes at the end of its console output that are searched for a cause
 RECORD = "node{node}.agent.json"
-MOST_KEPT = 64  # nodes that have ended
-GRACE_S = 20.0  # from the end of a run to that of its last node: by then it has noticed, and closed its files
+MOST_KEPT = 64  # most nodes reported that have ended
+GRACE_S = 20.0  # from the end of a run to that of its last node: time for the node to notice it and to close its files
 
 
 @dataclass(frozen=True)
 class AgentPlace:
-    """What this machine has of its own. control: the control room's host, as this machine knows it."""
+    """The agent's settings for this machine. control: the control room's host, as this machine knows it."""
 
-    directory: Path  # of runs
+    directory: Path  # where runs have their directories
     control: str
     keys: Path
-    settings: Sequence[str] = ()  # KEY=VALUE
+    settings: Sequence[str] = ()  # each KEY=VALUE
 
 
 class AgentNode:
-    """One process. child: where this agent has started it."""
+    """A node's process. child: the process, if this agent has started it."""
 
     def __init__(self, run: str, node: int, folder: Path, process: Process,
                  child: "subprocess.Popen[bytes] | None") -> None:  # fmt: skip
@@ -45,7 +45,7 @@ class AgentNode:
 
     @classmethod
     def start(cls, order: NodeOrder, place: AgentPlace) -> "AgentNode":
-        """Raises OSError."""
+        """Starts a node. Raises OSError."""
         folder = place.directory / order.run
         folder.mkdir(parents=True, exist_ok=True)
         own = folder / f"node{order.node}.toml"
@@ -74,7 +74,7 @@ class AgentNode:
 
     @classmethod
     def found(cls, record: Path) -> "AgentNode | None":
-        """One that another agent has started and that runs still."""
+        """Finds a node that an earlier agent has started and that still runs."""
         try:
             values = json.loads(record.read_text())
             process, node = Process(**values["process"]), int(values["node"])
@@ -112,14 +112,14 @@ class AgentNode:
 
 
 class AgentNodes:
-    """All of them. Use as a context: they go on when it is left."""
+    """All nodes of an agent. Use as a context: the nodes continue when it is left."""
 
     def __init__(self, place: AgentPlace, clock: Callable[[], float] = time.monotonic) -> None:
         self._place, self._clock = place, clock
-        self._end_by_s: dict[str, float] = {}  # by run
+        self._end_by_s: dict[str, float] = {}  # by run: until then its nodes may end by themselves
         records = place.directory.glob(f"*/{RECORD.format(node='*')}")
         self._nodes = [node for record in sorted(records) if (node := AgentNode.found(record))]
-        self._failed: list[NodeTold] = []  # those that could not be started
+        self._failed: list[NodeTold] = []  # nodes that could not be started
 
     def __enter__(self) -> "AgentNodes":
         return self
@@ -129,7 +129,7 @@ class AgentNodes:
             node.close()
 
     def start(self, order: NodeOrder) -> str:
-        """What became of it, in words."""
+        """Starts a node and returns the result in words."""
         try:
             self._nodes.append(AgentNode.start(order, self._place))
         except OSError as error:
@@ -139,11 +139,11 @@ class AgentNodes:
         return f"node {order.node} of {order.run} started, process {self._nodes[-1].process.number}"
 
     def end(self, run: str) -> None:
-        """The run has ended elsewhere; its nodes are killed if they do not end by themselves."""
+        """Marks a run as ended elsewhere; nodes that do not end by themselves in time are killed."""
         self._end_by_s.setdefault(run, self._clock() + GRACE_S)
 
     def told(self) -> list[NodeTold]:
-        """Of all but the oldest that have ended."""
+        """The states of all nodes, except the oldest of those that have ended."""
         for run, end_s in list(self._end_by_s.items()):
             if self._clock() >= end_s:
                 del self._end_by_s[run]

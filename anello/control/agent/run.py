@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""An agent's work: it keeps the connection to the control room, obeys it, and tells it how its nodes are."""
+"""An agent's work: it keeps the connection to the control room, carries out its orders, and reports the states of
+its nodes."""
 
 import os
 import socket
@@ -25,7 +26,7 @@ LOOK_S = 0.05
 
 
 class AgentRefusedError(RuntimeError):
-    """The control room does not want this agent."""
+    """The control room refuses this agent."""
 
     exit_code = 1
 
@@ -34,7 +35,7 @@ def run(
     endpoint: str, name: str, place: AgentPlace, interrupted: Interruption, tell: Callable[[str], None], *,
     pace: Pace | None = None,
 ) -> None:  # fmt: skip
-    """Until it is interrupted; its nodes go on. Raises ConfigError, AgentRefusedError."""
+    """Works until it is interrupted; its nodes continue. Raises ConfigError, AgentRefusedError."""
     pace, hello = pace or Pace(), AgentHello(name, socket.gethostname(), own_version(), os.getpid())
     place.directory.mkdir(parents=True, exist_ok=True)
     with AgentNodes(place) as nodes:
@@ -68,7 +69,7 @@ class _Agent:
         if message.kind == "welcome":
             self._is_known = True
             self._tell(f"agent {self._hello.name}: the control room knows it")
-        elif message.kind == "who":  # it has started anew
+        elif message.kind == "who":  # the control room has restarted
             self._is_known = False
             self._link.send(self._hello.message())
         elif message.kind == "refused":
@@ -77,7 +78,7 @@ class _Agent:
             self._is_known = False
             self._tell(f"agent {self._hello.name}: the control room is silent; nodes go on")
         elif message.kind == "start":
-            with suppress(ValueError):  # who has the keys and sends nonsense is of another version
+            with suppress(ValueError):  # a peer that has the keys and sends an invalid order is of another version
                 self._tell(self._nodes.start(NodeOrder.of(message)))
         elif message.kind == "end":
             self._nodes.end(str(message.fields.get("run")))
@@ -92,16 +93,16 @@ class _Agent:
 
 
 def _pages(nodes: list[NodeTold]) -> dict[str, bytes]:
-    """Of those that run."""
+    """The counter pages of the nodes that run."""
     found = {}
     for name in (node_page(one.process).removeprefix("/") for one in nodes if not one.state):
-        with suppress(ConfigError, EngineMissingError, OSError):  # it has none yet, or none any more
+        with suppress(ConfigError, EngineMissingError, OSError):  # the node has no page yet, or has removed it
             found[name] = copy_of(name).as_json()
     return found
 
 
 def checked_name(name: str | None) -> str:
-    """The host's where none is given. Raises ConfigError."""
+    """The agent's name; the host's where none is given. Raises ConfigError."""
     name = name or socket.gethostname().partition(".")[0]
     if name == HERE or not is_machine(name):
         raise ConfigError("--name", f"must be of letters, digits, and . _ - between them, and not {HERE}", name,
@@ -110,7 +111,7 @@ def checked_name(name: str | None) -> str:
 
 
 def control_host(endpoint: str) -> str:
-    """Of tcp://HOST:PORT. Raises ConfigError."""
+    """The host of tcp://HOST:PORT. Raises ConfigError."""
     host, _, port = endpoint.removeprefix("tcp://").rpartition(":")
     if not endpoint.startswith("tcp://") or not host or not port.isdecimal():
         raise ConfigError("CONTROL", "must be tcp://HOST:PORT", endpoint, "As anello control prints it")

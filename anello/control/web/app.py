@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The application: what answers to which address."""
+"""The web application: which function answers at which address."""
 
 from collections.abc import AsyncIterator, Callable, Collection
 from contextlib import asynccontextmanager
@@ -35,8 +35,8 @@ def create_app(
     names: Collection[str] = (),
     agents: Callable[[], list[dict[str, Any]]] = list,
 ) -> FastAPI:
-    """names: host names that it is reached by, besides those of the loopback interface. sight is started and stopped
-    with the server. agents: of other machines."""
+    """Makes the application. names: host names by which it is reached, besides those of the loopback interface.
+    sight is started and stopped with the server. agents: of other machines."""
     served = Served(operator, memory, sight, agents)
 
     @asynccontextmanager
@@ -69,7 +69,7 @@ def create_app(
 
 
 def _answer_errors(app: FastAPI) -> None:
-    """Every refusal has a message in the words of the command line."""
+    """Gives every refusal a message in the words of the command line."""
 
     def answer(status: int, error: Exception, **more: Any) -> JSONResponse:
         return JSONResponse({"message": str(error), **more}, status)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What may be ordered, with the operator's token: POST /api/v1/..."""
+"""Orders, which need the operator's token: POST /api/v1/..."""
 
 from collections.abc import Callable
 from pathlib import Path
@@ -48,7 +48,7 @@ class Signed(Body):
 
 # --- The state machine --------------------------------------------------------------------------------------------
 def _order(request: Request, what: Callable[[Operator], None]) -> dict[str, Any]:
-    """Returns the state that it led to."""
+    """Carries out an order, and returns the state after it."""
     served = served_by(request)
     if not served.ordering.acquire(blocking=False):
         raise TooManyError("other orders are being carried out: wait for them")
@@ -61,14 +61,14 @@ def _order(request: Request, what: Callable[[Operator], None]) -> dict[str, Any]
 
 @router.post("/configure", responses=refusals(409, 422, 502, 503))
 def configure(request: Request, body: Configuration) -> dict[str, Any]:
-    """Reads and checks a configuration; a wrong one is told in the words of the command line."""
+    """Reads and checks a configuration; a wrong one is answered in the words of the command line."""
     file = schema.readable(Path(body.file))
     return _order(request, lambda operator: operator.configure(file, body.settings))
 
 
 @router.post("/check", responses=refusals(422))
 def check(request: Request, body: Configuration) -> dict[str, Any]:
-    """Says what /configure would, and changes nothing."""
+    """Checks a configuration as /configure does, and changes nothing."""
     return schema.of_file(Path(body.file), body.settings)
 
 
@@ -85,7 +85,7 @@ def start(request: Request) -> dict[str, Any]:
 
 @router.post("/stop", responses=refusals(409, 502, 503))
 def stop(request: Request) -> dict[str, Any]:
-    """Nothing more is taken in; what is there goes to its end."""
+    """Stops the acceptance of new data; data already received are processed to the end."""
     return _order(request, lambda operator: operator.stop())
 
 
@@ -103,7 +103,7 @@ def reset(request: Request) -> dict[str, Any]:
 # --- The catalogue ------------------------------------------------------------------------------------------------
 @router.post("/alarms/{alarm}/ack", status_code=204, responses=refusals(404, 422))
 def acknowledge(request: Request, alarm: Annotated[int, InPath(ge=1, le=2**62)], body: Signed) -> None:
-    """Somebody has seen it."""
+    """Acknowledges an alarm."""
     served_by(request).memory.acknowledge(alarm, body.author)
 
 
@@ -115,5 +115,5 @@ def write(request: Request, body: LogEntry) -> None:
 
 @router.post("/runs/{number}/quality", status_code=204, responses=refusals(404, 422))
 def mark(request: Request, number: Number, body: RunMark) -> None:
-    """What the shift thinks of a run."""
+    """Enters the shift's judgement of a run."""
     served_by(request).memory.mark(number, body.quality, body.comment, body.author)

@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""`anello metrics`: what all processes of this machine say in their counter pages, in the text that Prometheus reads:
-docs/how-to/metrics.md. No run needs it, and it asks nobody but shared memory; the families are the control room's."""
+"""`anello metrics`: the counter pages of all processes of this machine, in the text format of Prometheus:
+docs/how-to/metrics.md. No run needs it, and it only reads shared memory; the metric families are the control
+room's."""
 
 import logging
 import threading
@@ -29,12 +30,12 @@ from anello.counters.page_copy import PageCopy, copy_of
 from anello.counters.pages import Header, of_this_machine
 from anello.errors import ConfigError
 
-PREFIX, NODE = "anello.", "anello.node."  # of the pages' names
+PREFIX, NODE = "anello.", "anello.node."  # prefixes of the pages' names
 LOG = logging.getLogger("anello.metrics")
 
 
 def create_exporter(collector: Collector, tokens: Tokens, names: Collection[str] = ()) -> FastAPI:
-    """The application; who may ask: as at the control room, with the viewer's token."""
+    """The application. Access needs the viewer's token, as at the control room."""
     app = FastAPI(title="Anello metrics", docs_url=None, redoc_url=None, openapi_url=None)
     app.state.ask_to_close = lambda: None
     app.add_api_route("/healthz", healthz)
@@ -48,15 +49,15 @@ def create_exporter(collector: Collector, tokens: Tokens, names: Collection[str]
 
 
 class Configurations:
-    """That runs had, by digest, as the catalogues of these directories know them."""
+    """Configurations of runs, by digest, from the catalogues of these directories."""
 
     def __init__(self, runs: Sequence[Path]) -> None:
         self._catalogues = [of_runs_in(directory) for directory in runs]
         self._views: dict[str, View] = {}
 
     def view(self, status: Status) -> View:
-        """The chain's own, where the configuration is known; else a plain one. A run enters its configuration before it
-        has a page."""
+        """The chain's own view where the configuration is known, else a plain one. A run enters its configuration
+        before it has a page."""
         digest = status.config_digest
         if digest not in self._views:
             self._views[digest] = self._found(digest) or PlainView()
@@ -67,7 +68,7 @@ class Configurations:
             try:
                 with Catalogue(path, read_only=True) as catalogue:
                     return view_of_text(catalogue.configurations.get(digest)["toml"])
-            except (CatalogueError, ConfigError):  # in another one, or of another version
+            except (CatalogueError, ConfigError):  # it is in another catalogue, or of another version
                 continue
         return None
 
@@ -77,7 +78,7 @@ def _here() -> list[str]:
 
 
 class Exporter(Collector):
-    """One look at each page whenever somebody asks; what a look must know of the one before stays here. pages: their
+    """Reads each page at every request; values that a reading needs from the one before are kept here. pages: their
     names; clock: wall, ns."""
 
     def __init__(
@@ -90,10 +91,10 @@ class Exporter(Collector):
     ) -> None:
         self._view, self._pages, self._copy, self._clock = view, pages, copy, clock
         self._sights: dict[str, RunSampler] = {}
-        self._lock = threading.Lock()  # requests come in threads of their own
+        self._lock = threading.Lock()  # requests are handled by several threads
 
     def collect(self) -> Iterator[Metric]:
-        """Of each family all processes' values."""
+        """The metric families, each with the values of all processes."""
         with self._lock:
             pages = list(self._pages())
             self._sights = {name: sight for name, sight in self._sights.items() if name in pages}
@@ -102,13 +103,13 @@ class Exporter(Collector):
         yield from _joined(told)
 
     def _told(self, name: str) -> tuple[Mapping[str, str], list[Metric]] | None:
-        """What says whose values they are, and the values. None: the page has gone, or makes no sense."""
+        """The labels of a process and its values. None: the page has gone, or is invalid."""
         try:
             page = self._copy(name)
             return _labels(page), list(self._of(page))
         except OSError:
             return None
-        except Exception as error:  # anybody may lay a page there; the others are none the worse for it
+        except Exception as error:  # any program may put a page there; an invalid one must not hide the others
             LOG.warning("%s is left out: %s: %s", name, type(error).__name__, error)
             return None
 
@@ -145,7 +146,7 @@ def _labels(page: PageCopy) -> dict[str, str]:
 
 
 def _joined(told: Iterable[tuple[Mapping[str, str], Iterable[Metric]]]) -> Iterator[Metric]:
-    """Each family once, as the text must have it, with labels that say whose values they are."""
+    """Joins equal families, because the text may contain each only once; labels name the process of each value."""
     joined: dict[str, Metric] = {}
     for labels, families in told:
         for family in families:

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What the web needs from the catalogue. Rows are plain mappings, as JSON has them."""
+"""The part of the catalogue that the web server needs. Rows are plain mappings, as JSON needs them."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -9,12 +9,12 @@ Row = Mapping[str, Any]
 
 
 class NotThereError(Exception):
-    """No such run, alarm or configuration."""
+    """There is no such run, alarm or configuration."""
 
 
 @dataclass(frozen=True)
 class Wanted:
-    """Which runs; newest first. before: a run's number."""
+    """Selects runs, newest first. before: a run's number."""
 
     limit: int = 100
     before: int | None = None
@@ -24,11 +24,12 @@ class Wanted:
 
 
 class Memory(Protocol):
-    """Each may raise NotThereError."""
+    """The catalogue for the web server. Each call may raise NotThereError."""
 
     def runs(self, wanted: Wanted) -> Sequence[Row]: ...
     def run(self, number: int) -> Row:
-        """The columns of the list, and losses, latency, files, counters, notices, configuration, log."""
+        """Everything of a run: the columns of the list, and losses, latency, files, counters, notices,
+        configuration, log."""
 
     def compare(self, first: int, second: int) -> Row: ...
     def mark(self, number: int, quality: str, comment: str, author: str) -> None: ...
@@ -39,12 +40,12 @@ class Memory(Protocol):
 
     def notices(self, limit: int) -> Sequence[Row]: ...
     def alarms(self, limit: int) -> Sequence[Row]:
-        """Raised ones first, then newest first."""
+        """Alarms, raised ones first, then newest first."""
 
     def acknowledge(self, alarm: int, author: str) -> None: ...
     def log(self, limit: int, run: int | None) -> Sequence[Row]: ...
     def write(self, text: str, author: str, run: int | None) -> None:
-        """A line in the log."""
+        """Adds a line to the log."""
 
     def news(self) -> Mapping[str, Sequence[Row]]:
-        """What was added since the last call: notice, alarm, log."""
+        """Rows added since the last call: notice, alarm, log."""

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A look at the run as the page gets it: everything that is drawn, in one message, and no more than that."""
+"""A sample of the run as the page receives it: one message holds everything that is drawn, and nothing else."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict
@@ -16,11 +16,11 @@ from anello.counters.live import STATES, Board, Stage
 from anello.counters.pages import Buffers
 
 BINS_PER_DECADE = 12
-MOST_ROWS = 12  # of the ledger: those that are off, then those with most on the way
+MOST_ROWS = 12  # of the ledger: first those that do not balance, then those with most in transit
 
 
 def state(status: Status) -> dict[str, Any]:
-    """Of the control room."""
+    """The state of the control room."""
     return {
         "state": status.state.value,
         "since_ns": status.since_ns,
@@ -40,7 +40,7 @@ def state(status: Status) -> dict[str, Any]:
 
 
 def tick(look: RunSample) -> dict[str, Any]:
-    """live: null where no process runs."""
+    """One sample. live: null where no process runs."""
     return {"t_ns": look.t_ns, "state": state(look.status), "live": _live(look)}
 
 
@@ -92,7 +92,8 @@ def _latency(look: RunSample) -> dict[str, Any]:
 
 
 def _histogram(window: Mapping[str, Any]) -> dict[str, list[float]]:
-    """In BINS_PER_DECADE equal steps of the logarithm, with none that crosses 1 ms: lower edges in us, shares."""
+    """A histogram in BINS_PER_DECADE equal steps of the logarithm, none of which crosses 1 ms: lower edges in us,
+    shares."""
     if not window:
         return {"us": [], "share": []}
     counts = np.asarray(window["bin_counts"], dtype=float)
@@ -127,7 +128,7 @@ def _ledger(balance: Balance) -> dict[str, Any]:
 
 
 def _levels(balance: Balance) -> list[dict[str, Any]]:
-    """Each kind of thing: the largest sum that is accounted for, and rows that are off."""
+    """For each level (packets, fragments, ...): the largest sum that is accounted for, and rows that do not balance."""
     levels: dict[str, dict[str, Any]] = {}
     for row in balance.rows:
         level = levels.setdefault(row.level, {"level": row.level, "total": 0, "off": 0})
@@ -136,7 +137,7 @@ def _levels(balance: Balance) -> list[dict[str, Any]]:
 
 
 def _stages(stages: Sequence[Stage], buffers: Sequence[Buffers]) -> list[dict[str, Any]]:
-    """occupancy: the share of its buffers that are in use, null where that is not known."""
+    """The stages. occupancy: the share of its buffers that are in use, null where that is not known."""
     return [
         {
             "name": stage.name,
@@ -155,13 +156,13 @@ def _stages(stages: Sequence[Stage], buffers: Sequence[Buffers]) -> list[dict[st
 
 
 def occupancy(stage: str, buffers: Sequence[Buffers]) -> float | None:
-    """Of the fullest of its buffers, 0 to 1."""
+    """Occupancy of the stage's fullest buffer, 0 to 1."""
     found = [one for one in buffers if one.stage.split(".")[0] == stage and one.n_buffers]
     return max((1 - one.n_free / one.n_buffers for one in found), default=None)
 
 
 def _boards(boards: Sequence[Board]) -> dict[str, Any]:
-    """In columns: there may be hundreds, twice a second."""
+    """The boards in columns, because hundreds of them may be sent twice a second."""
     return {
         "number": [board.number for board in boards],
         "came": [board.came for board in boards],
@@ -172,7 +173,7 @@ def _boards(boards: Sequence[Board]) -> dict[str, Any]:
 
 
 def _member(seen: Seen) -> dict[str, Any]:
-    """A node of a farm, with what the page computes rates from."""
+    """A node of a farm, with the counts from which the page computes rates."""
     member, page = seen.member, seen.page
     counters = page.counters if page else {}
     builder, readout = counters.get("builder", {}), counters.get("readout", {})

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The run in the text that Prometheus reads: docs/how-to/metrics.md. Labels are bounded by the configuration: boards,
-stages, threads, legs, causes."""
+"""The run in the text format of Prometheus: docs/how-to/metrics.md. The configuration bounds the number of labels:
+boards, stages, threads, legs, causes."""
 
 from collections.abc import Iterable, Iterator, Mapping
 from typing import Any, TypeVar
@@ -43,12 +43,12 @@ BUCKETS_S = (1e-5, 2.5e-5, 5e-5, 1e-4, 2.5e-4, 5e-4, LIMIT_S, 2.5e-3, 5e-3, 1e-2
 
 @router.get("/metrics", response_class=Response, responses={401: {"description": "no token"}})
 def metrics(request: Request) -> Response:
-    """For Prometheus, with the viewer's token as its credentials."""
+    """Metrics for Prometheus; its requests carry the viewer's token."""
     return text(request, Metrics(served_by(request)), "anello_control")
 
 
 def text(request: Request, collector: Collector, own: str) -> Response:
-    """In the form that was asked for. own: what the metrics of this process itself begin with."""
+    """The text in the requested form. own: beginning of the names of this process's own metrics."""
     registry = CollectorRegistry()
     registry.register(collector)
     ProcessCollector(namespace=own, registry=registry)
@@ -57,7 +57,7 @@ def text(request: Request, collector: Collector, own: str) -> Response:
 
 
 class Metrics(Collector):
-    """What prometheus_client asks for when it makes the text."""
+    """The collector interface of prometheus_client."""
 
     def __init__(self, served: Served) -> None:
         self._served = served
@@ -103,7 +103,7 @@ def of_state(states: Iterable[str], state: str) -> Metric:
 
 
 def of_run(look: RunSample) -> Iterator[Metric]:
-    """Of a node, with its chain's view."""
+    """Metrics of a node, from its chain's view."""
     assert look.node is not None
     assert look.view is not None
     assert look.flow is not None
@@ -151,7 +151,7 @@ def _boards(look: RunSample) -> Iterator[Metric]:
 
 
 def _nodes(look: RunSample) -> Iterator[Metric]:
-    """Of a farm; label node: its number."""
+    """Metrics of a farm; label node: its number."""
     if not look.members:
         return
     of_each = {str(one.member.rank): one for one in look.members}
@@ -167,7 +167,7 @@ def _of_page(page: PageCopy | None, counters: Iterable[tuple[str, str]]) -> int:
 
 
 def of_process(page: PageCopy, now_ns: int) -> Iterator[Metric]:
-    """Of any process that has a counter page."""
+    """Metrics of any process that has a counter page."""
     yield _gauges(
         "anello_thread_busy_ratio",
         "share of the last second that a thread worked",
@@ -192,7 +192,7 @@ def of_process(page: PageCopy, now_ns: int) -> Iterator[Metric]:
 
 
 def _latency(latency: Mapping[str, Mapping[str, Mapping[str, Any]]]) -> HistogramMetricFamily:
-    """Of the whole run, as Prometheus takes differences itself."""
+    """The latency over the whole run: Prometheus takes differences itself."""
     family = HistogramMetricFamily("anello_latency_seconds", "latency of each leg of the way", labels=("leg",))
     for leg, windows in latency.items():
         run = windows["run"]
@@ -202,7 +202,8 @@ def _latency(latency: Mapping[str, Mapping[str, Mapping[str, Any]]]) -> Histogra
 
 
 def buckets(leg: Mapping[str, Any]) -> list[tuple[str, float]]:
-    """(upper edge in s, how many at most so long). A bin that an edge cuts counts above it; 1 ms is exact."""
+    """(upper edge in s, number of events at or below it). A bin that an edge divides counts as above the edge; 1 ms
+    is exact."""
     found: list[tuple[str, float]] = []
     edges, counts, n = leg["bins_ns"], leg["bin_counts"], leg["count"]
     for limit_s in BUCKETS_S:

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The page: static files, and one of them for all its addresses. Plotly comes out of its package."""
+"""The page: static files, and one of them for all its addresses. Plotly is read from its package."""
 
 from functools import cache
 from pathlib import Path
@@ -23,7 +23,7 @@ for path in PAGES:
 
 @router.get("/plotly.js")
 def plotly(request: Request) -> Response:
-    """4.8 MB, once per browser: it changes with the package only."""
+    """The plotting library, 4.8 MB, loaded once per browser: it changes only with the package."""
     tag = f'"{_plotly_version()}"'
     headers = {"cache-control": "private, max-age=31536000", "etag": tag}
     if request.headers.get("if-none-match") == tag:
@@ -47,7 +47,7 @@ def _plotly_version() -> str:
 
 @router.get("/healthz")
 def healthz() -> dict[str, str]:
-    """It answers."""
+    """Answers as long as the server works."""
     return {"status": "ok"}
 
 

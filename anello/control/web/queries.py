@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What may be asked: GET /api/v1/..."""
+"""Queries: GET /api/v1/..."""
 
 import time
 from pathlib import Path
@@ -47,19 +47,19 @@ def state(request: Request) -> dict[str, Any]:
 
 @router.get("/role", responses=refusals())
 def role(request: Request) -> dict[str, str]:
-    """What the bearer of this token may do: viewer looks, operator orders, too."""
+    """The role of this token: viewer may look, operator may also give orders."""
     return {"role": request.state.role}
 
 
 @router.get("/now", responses=refusals())
 def now(request: Request) -> dict[str, Any]:
-    """What a tick of the stream says: state, rates, latency, ledger, stages, boards."""
+    """The contents of a tick of the stream: state, rates, latency, ledger, stages, boards."""
     return messages.tick(served_by(request).sight.last)
 
 
 @router.get("/counters", responses=refusals())
 def counters(request: Request) -> dict[str, dict[str, dict[str, int]]]:
-    """process (node, source) -> block -> counter -> value, at the last look."""
+    """process (node, source) -> block -> counter -> value, from the last sample."""
     look = served_by(request).sight.last
     pages = {"node": look.node, "source": look.source}
     return {
@@ -69,26 +69,26 @@ def counters(request: Request) -> dict[str, dict[str, dict[str, int]]]:
 
 @router.get("/agents", responses=refusals())
 def agents(request: Request) -> list[dict[str, Any]]:
-    """Of other machines, those that are present: name, host, version, process, and nodes, each with its run."""
+    """The connected agents of other machines: name, host, version, process, and nodes, each with its run."""
     return served_by(request).agents()
 
 
 @router.get("/event", responses=refusals())
 def event(request: Request) -> dict[str, Any]:
-    """The last event that the node noted, as it is drawn; null where there is none yet."""
+    """The last event that the node recorded, as it is drawn; null where there is none yet."""
     look = served_by(request).sight.last
     if look.view is None or look.node is None or look.node.event is None:
         return {"drawing": None}
     try:
         drawing = look.view.drawing(look.node.event)
-    except ValueError:  # the page of a process is not trusted
+    except ValueError:  # the contents of another process's page are not trusted
         return {"drawing": None}
     return {"drawing": None if drawing is None else dict(drawing) | {"t_ns": look.node.event.wall_ns}}
 
 
 @router.get("/recent", responses=refusals())
 def recent(request: Request) -> dict[str, list[float | None]]:
-    """The last ten minutes at 2 Hz, in columns; t_ms: ms since 1970. What was not known is null."""
+    """The last ten minutes at 2 Hz, in columns; t_ms: ms since 1970. Unknown values are null."""
     past = served_by(request).sight.past
     columns: dict[str, list[float | None]] = {"t_ms": [moment.t_ns // 1_000_000 for moment in past]}
     return columns | {name: [moment.figures.get(name) for moment in past] for name in FIGURES}
@@ -102,7 +102,7 @@ def history(
     to_ns: Annotated[int | None, Query(ge=0, le=2**62)] = None,
     step_s: Annotated[float, Query(ge=0.5, le=1e6, allow_inf_nan=False)] = 1.0,
 ) -> dict[str, Any]:
-    """A metric against time, from the catalogue: at most one value per step. What is older than a day is thinned."""
+    """A metric against time, from the catalogue: at most one value per step. Samples older than a day are thinned."""
     found = served_by(request).memory.history(metric, from_ns, time.time_ns() if to_ns is None else to_ns, step_s)
     return {"metric": metric, "t_ns": [t for t, _ in found], "value": [value for _, value in found]}
 
@@ -130,14 +130,14 @@ def run(request: Request, number: Number) -> dict[str, Any]:
 
 @router.get("/runs/{number}/summary", responses=refusals(404, 422))
 def summary(request: Request, number: Number) -> FileResponse:
-    """Its summary.json."""
+    """The run's summary.json."""
     return _file(served_by(request), number, "summary.json", "application/json")
 
 
 @router.get("/runs/{number}/report", responses=refusals(404, 422))
 def report(request: Request, number: Number) -> HTMLResponse:
-    """Its report, for a browser: it may run its own plots, and reaches nothing of this page, so that the plotting
-    library goes with it."""
+    """The run's report, for a browser: it may run its own plots, and cannot reach anything of this page, so that it
+    contains the plotting library."""
     found = _path(served_by(request), number, "report.html")
     text = with_library(found.read_text(encoding="utf-8"))
     return HTMLResponse(text, headers={"content-security-policy": FILE_POLICY})
@@ -172,13 +172,13 @@ def log(
 
 @router.get("/config", responses=refusals(422))
 def config(request: Request) -> dict[str, Any]:
-    """The configuration that is in force, with every key explained; before there is one, that of the default chain."""
+    """The configuration in force, with every key explained; before there is one, that of the default chain."""
     return schema.described(served_by(request).operator.status())
 
 
 @router.get("/configs", responses=refusals())
 def configs(request: Request) -> list[dict[str, Any]]:
-    """Those that runs had, newest first."""
+    """The configurations of runs, newest first."""
     return [dict(row) for row in served_by(request).memory.configurations()]
 
 
@@ -197,7 +197,7 @@ def ticket(
 
 @router.get("/stream", response_class=EventSourceResponse, responses=refusals(503))
 def stream(request: Request, last_event_id: Annotated[str | None, Header(max_length=20)] = None) -> EventSourceResponse:
-    """Server-sent events: tick (twice a second), state, notice, alarm, log; missed, where somebody was too slow."""
+    """Server-sent events: tick (twice a second), state, notice, alarm, log; missed, where a viewer was too slow."""
     told = served_by(request).stream
     if told.viewers >= MAX_VIEWERS:
         raise TooManyError(f"{MAX_VIEWERS} pages are open already; close one")
@@ -206,7 +206,7 @@ def stream(request: Request, last_event_id: Annotated[str | None, Header(max_len
 
 
 def _file(served: Served, number: int, name: str, media_type: str) -> FileResponse:
-    """Only names that are ours, in the directory that the catalogue names."""
+    """A file of a run: only names that runs write, in the directory that the catalogue names."""
     return FileResponse(_path(served, number, name), media_type=media_type)
 
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The catalogue, as the web asks for it."""
+"""The catalogue behind the web server's interface Memory."""
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict
@@ -28,7 +28,7 @@ def _or_not_there(method: Callable[P, T]) -> Callable[P, T]:
 
 
 class Remembered:
-    """A Memory. Each may raise CatalogueError, too."""
+    """A Memory on the catalogue. Each call may also raise CatalogueError."""
 
     def __init__(self, catalogue: Catalogue) -> None:
         self._catalogue = catalogue

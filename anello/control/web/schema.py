@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A configuration as a form needs it: each key with type, default, bounds and meaning, as it is declared."""
+"""A configuration for a form: each key with its declared type, default, bounds and meaning."""
 
 import stat
 from collections.abc import Iterator, Sequence
@@ -18,17 +18,17 @@ MOST_BYTES = 1 << 20  # of a configuration
 
 
 def described(status: Status) -> dict[str, Any]:
-    """Of the configuration in force. Raises ConfigError where its file was changed for the worse."""
+    """The description of the configuration in force. Raises ConfigError where its file is no longer valid."""
     file = Path(status.config_file) if status.config_file else None
     return {"file": status.config_file, "settings": list(status.settings), **_described(load(file, status.settings))}
 
 
 def readable(file: Path) -> Path:
-    """Raises ConfigError for what would be read without an end, such as a device."""
+    """Checks that the file can be read. Raises ConfigError for a file without an end, such as a device."""
     try:
         told = file.stat()
     except (OSError, ValueError):
-        return file  # which load refuses in its own words
+        return file  # load() then refuses it in its own words
     if not stat.S_ISREG(told.st_mode) or told.st_size > MOST_BYTES:
         rule = f"must be a file of {MOST_BYTES >> 20} MiB at most"
         raise ConfigError(str(file), rule, "another kind of file, or a larger one", "Check the path")
@@ -36,7 +36,7 @@ def readable(file: Path) -> Path:
 
 
 def of_file(file: Path, settings: Sequence[str]) -> dict[str, Any]:
-    """Raises ConfigError."""
+    """The description of a configuration file. Raises ConfigError."""
     readable(file)
     return {"file": str(file), "settings": list(settings), **_described(load(file, settings))}
 
@@ -76,7 +76,7 @@ def _choices(annotation: Any) -> list[Any]:
 
 
 def _bounds(metadata: Sequence[Any]) -> dict[str, float]:
-    """gt, ge, lt, le."""
+    """The bounds of a key: gt, ge, lt, le."""
     found: dict[str, float] = {}
     for one in metadata:
         if isinstance(one, BaseMetadata):

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Serving the application, in this thread or in one of its own, until it is told to end."""
+"""Serves the application, in this thread or in one of its own, until stop() is called."""
 
 import asyncio
 import ipaddress
@@ -16,10 +16,10 @@ from uvicorn.protocols.http.h11_impl import H11Protocol
 from anello.errors import ConfigError
 
 PORT = 8640
-END_S = 3  # how long open streams may take to end
+END_S = 3  # s; how long open streams may take to end
 MOST_CONNECTIONS = 256
-REQUEST_S = 5.0  # how long a connection may take to say what it wants, the first time and each other time
-MOST_SILENT = 64  # connections that have not said yet what they want
+REQUEST_S = 5.0  # s; how long a connection may take to send a request, the first one and each later one
+MOST_SILENT = 64  # connections that have not sent a request yet
 
 
 @dataclass(frozen=True)
@@ -33,11 +33,11 @@ class Tls:
 
 
 class WebServer:
-    """Bound when it is made, so that its address is known and a port in use is told at once (OSError).
-    app.state.ask_to_close is called before it ends."""
+    """The web server. It is bound when it is made, so that its address is known and a port in use raises OSError at
+    once. app.state.ask_to_close is called before it ends."""
 
     def __init__(self, app: FastAPI, host: str = "127.0.0.1", port: int = PORT, tls: Tls | None = None) -> None:
-        """port: 0 takes any free one. Raises ConfigError where strangers could listen in, OSError."""
+        """Binds the server. port: 0 takes any free one. Raises ConfigError where strangers could listen in, OSError."""
         need_privacy(host, tls)
         config = uvicorn.Config(
             app,
@@ -53,7 +53,7 @@ class WebServer:
             ssl_certfile=str(tls.certificate) if tls else None,
             ssl_keyfile=str(tls.key) if tls else None,
         )
-        config.load()  # the certificate is read here, not where nobody is told
+        config.load()  # reads the certificate here, where an error reaches the user
         self._app, self._server, self._thread = app, _Quiet(config), threading.Thread(target=self.run, name="web")
         self._thread.daemon = True
         self._socket = socket.create_server((host, port), family=_family(host), backlog=64)
@@ -61,15 +61,15 @@ class WebServer:
         self.origin = f"{'https' if tls else 'http'}://{_in_address(host)}:{self.port}"
 
     def address(self, token: str) -> str:
-        """To be opened in a browser. What is behind # stays in the browser."""
+        """The address to open in a browser. The part after # stays in the browser."""
         return f"{self.origin}/#token={token}"
 
     def run(self) -> None:
-        """Until stop is called, from any thread."""
+        """Serves until stop is called, from any thread."""
         self._server.run(sockets=[self._socket])
 
     def start(self) -> "WebServer":
-        """The same in a thread of its own; it answers when this returns."""
+        """Serves in a thread of its own; the server answers when this returns."""
         self._thread.start()
         self._server.begun.wait()
         return self
@@ -83,7 +83,8 @@ class WebServer:
 
 
 class _Impatient(H11Protocol):
-    """Connections that say nothing, or a request letter by letter, are closed, so that they keep nobody else out."""
+    """Closes connections that send nothing, or a request letter by letter, so that they do not keep other clients
+    out."""
 
     def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]
         super().connection_made(transport)
@@ -114,7 +115,7 @@ class _Impatient(H11Protocol):
 
 
 class _Quiet(uvicorn.Server):
-    """Signals are the command's, not the server's."""
+    """A server without signal handlers: the command handles signals."""
 
     def __init__(self, config: uvicorn.Config) -> None:
         super().__init__(config)
@@ -131,14 +132,14 @@ class _Quiet(uvicorn.Server):
 
 
 def need_privacy(host: str, tls: Tls | None) -> None:
-    """Raises ConfigError: tokens go over the loopback interface, or over TLS."""
+    """Raises ConfigError where tokens would go neither over the loopback interface nor over TLS."""
     if tls is None and not is_loopback(host):
         rule = "must be an address of the loopback interface where there is no --tls-cert and --tls-key"
         raise ConfigError("--bind", rule, host, "Leave it at 127.0.0.1 and use ssh -L, or give certificate and key")
 
 
 def is_loopback(host: str) -> bool:
-    """A name other than localhost may lead anywhere."""
+    """True for loopback addresses and localhost; any other name may lead anywhere."""
     try:
         return ipaddress.ip_address(host).is_loopback
     except ValueError:

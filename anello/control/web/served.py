@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What the routes work with."""
+"""The objects that the routes use."""
 
 import threading
 from collections.abc import Callable
@@ -15,28 +15,28 @@ from anello.control.web import messages
 from anello.control.web.memory import Memory
 from anello.control.web.stream import EventStream
 
-MOST_ORDERS = 4  # at a time: they wait for each other, and must not keep all threads from those who only look
+MOST_ORDERS = 4  # at a time: orders wait for each other, and must leave threads for viewers
 
 
 class TooManyError(Exception):
-    """Viewers or orders."""
+    """Too many viewers or orders at a time."""
 
 
 @dataclass
 class Served:
-    """One for the whole application."""
+    """The objects; the whole application shares one instance."""
 
     operator: Operator
     memory: Memory
     sight: RunSampler
-    agents: Callable[[], list[dict[str, Any]]] = list  # those of other machines: name, host, version, process, nodes
+    agents: Callable[[], list[dict[str, Any]]] = list  # agents of other machines: name, host, version, process, nodes
     tickets: Tickets = field(default_factory=Tickets)
     stream: EventStream = field(default_factory=EventStream)
     ordering: threading.BoundedSemaphore = field(default_factory=lambda: threading.BoundedSemaphore(MOST_ORDERS))
-    _state: dict[str, Any] = field(default_factory=dict)  # as it was last told
+    _state: dict[str, Any] = field(default_factory=dict)  # as last sent to the pages
 
     def tell(self, look: RunSample) -> None:
-        """After each look: what is new goes to the pages that are open."""
+        """Called after each sample: sends what is new to the open pages."""
         state = messages.state(look.status)
         if self._state != state:
             self.stream.publish("state", state)

@@ -1,8 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What happens, told to every page that is open, as server-sent events.
+"""Events for every open page, sent as server-sent events.
 
-There is one text per event, however many look on, and no queue per viewer: each goes through what is kept here at its
-own pace. Who is slow misses ticks, each of which says everything anew; who is very slow is told how much it missed.
+There is one text per event, however many viewers there are, and no queue per viewer: each reads the events kept here at
+its own pace. A slow viewer misses ticks, each of which is complete by itself; a very slow one is sent the number of
+events it missed.
 """
 
 import asyncio
@@ -13,12 +14,12 @@ from typing import Any
 
 from sse_starlette import ServerSentEvent
 
-KEPT = 256  # events that a viewer who comes again can be told
+KEPT = 256  # events that a viewer who reconnects can still get
 MAX_VIEWERS = 64
 
 
 class EventStream:
-    """publish may be called from any thread, everything else from the one that serves."""
+    """The stream of events. Any thread may call publish; only the serving thread may call the rest."""
 
     def __init__(self) -> None:
         self._kept: deque[tuple[int, str, str]] = deque(maxlen=KEPT)  # number, kind, text
@@ -33,18 +34,18 @@ class EventStream:
         self._loop, self._closed = asyncio.get_running_loop(), False
 
     def close(self) -> None:
-        """All viewers' streams end."""
+        """Ends the streams of all viewers."""
         self._closed = True
         self._wake()
         self._loop = None
 
     def ask_to_close(self) -> None:
-        """The same from any thread."""
+        """Does the same from any thread."""
         if self._loop:
             self._loop.call_soon_threadsafe(self.close)
 
     def publish(self, kind: str, message: Mapping[str, Any]) -> None:
-        """Nothing is kept of a tick but the last."""
+        """Adds an event. Only the last tick is kept."""
         text = json.dumps(message, separators=(",", ":"), allow_nan=False)
         loop = self._loop
         if loop is None:
@@ -52,7 +53,7 @@ class EventStream:
             return
         try:
             loop.call_soon_threadsafe(self._take, kind, text)
-        except RuntimeError:  # the server has just ended: there is nobody to tell
+        except RuntimeError:  # the server has just ended: no viewer is left
             return
 
     def _take(self, kind: str, text: str) -> None:
@@ -68,7 +69,7 @@ class EventStream:
         self._news = asyncio.Event()
 
     async def follow(self, last_id: int | None) -> AsyncIterator[ServerSentEvent]:
-        """last_id: of the last event that the viewer knows; None: it has just come."""
+        """The events for one viewer. last_id: of the last event that the viewer has; None: it has just connected."""
         self.viewers += 1
         seen, ticks = self._last if last_id is None or last_id > self._last else last_id, 0
         try:

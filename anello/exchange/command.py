@@ -43,7 +43,7 @@ MAX_NODES = greatest(RolesKeys, "roles")
 
 @dataclass(frozen=True)
 class Options:
-    """As given on the command line. serve: keep the rendezvous and nothing else; False: another process keeps it."""
+    """Options of the command line. serve: keep the rendezvous and nothing else; False: another process keeps it."""
 
     local: str | None = None
     rendezvous: str | None = None
@@ -52,12 +52,12 @@ class Options:
     serve: bool | None = None
     keys: Path | None = None
     timeout_s: float = 30.0
-    reference: bool = True  # bandwidth is compared with point to point
+    reference: bool = True  # compare bandwidth with point to point
     started_by: str = ""
     message_sizes: str | None = None
 
     def check(self) -> None:
-        """Raises ConfigError."""
+        """Checks the options. Raises ConfigError."""
         for holds, option, rule, given, remedy in self._checks():
             if not holds:
                 raise ConfigError(option, rule, str(given), remedy)
@@ -118,7 +118,7 @@ class Options:
             )
 
     def local_sizes(self) -> list[int]:
-        """`1,2,4`: a run of each. Raises ConfigError."""
+        """The numbers of nodes in a list such as `1,2,4`: one run for each. Raises ConfigError."""
         words = (self.local or "").split(",")
         sizes = [int(word) for word in words if word.strip().isdecimal()]
         if len(sizes) != len(words) or not all(1 <= size <= MAX_NODES for size in sizes):
@@ -128,7 +128,8 @@ class Options:
 
 
 def packing_for(config: ExchangeConfig, words: str) -> list[int]:
-    """Events of a multi-event packet for messages of about these bytes: `12e3,120e3`. Raises ConfigError."""
+    """Numbers of events per multi-event packet that give messages of about these bytes: `12e3,120e3`. Raises
+    ConfigError."""
     per_event = (
         BYTES_BESIDE_FRAGMENT + math.ceil(config.generator.fragment_mean_bytes / ALIGNMENT_BYTES) * ALIGNMENT_BYTES
     )
@@ -136,7 +137,7 @@ def packing_for(config: ExchangeConfig, words: str) -> list[int]:
     for word in words.split(","):
         try:
             packings.append(max(1, round((float(word) - MFP_HEADER_BYTES) / per_event)))
-        except (ValueError, OverflowError):  # no number, or none that is finite
+        except (ValueError, OverflowError):  # not a number, or not a finite one
             packings.append(most + 1)
     if max(packings) > most:
         rule = f"must be bytes, at most {most * per_event:,} with fragments of this size, or several"
@@ -145,7 +146,7 @@ def packing_for(config: ExchangeConfig, words: str) -> list[int]:
 
 
 def exchange_config(config: Config) -> ExchangeConfig:
-    """Raises ConfigError where it is of another chain."""
+    """Checks that the configuration is the exchange's. Raises ConfigError where it is of another chain."""
     if not isinstance(config, ExchangeConfig):
         raise ConfigError(
             "chain",
@@ -164,7 +165,7 @@ def make_keys(folder: Path, console: Console) -> None:
 # --- Several on one machine ---------------------------------------------------------------------------------------
 @dataclass(frozen=True)
 class _LocalRun:
-    """One of those that a command makes. arguments: as the user gave them, and what this run has of its own."""
+    """One of the runs of a command. arguments: as the user gave them, and this run's own."""
 
     words: str
     folder: str
@@ -182,7 +183,8 @@ def run_local(
     console: Console,
     overwrite: bool = False,
 ) -> int:
-    """arguments: configuration file and --set as the user gave them. Returns the exit code."""
+    """Runs several nodes on this machine. arguments: configuration file and --set as the user gave them. Returns the
+    exit code."""
     runs, axis = _local_runs(config, arguments, options)
     for one in runs:
         one.config.roles_of(one.n_nodes)
@@ -212,7 +214,7 @@ def run_local(
 def _local_runs(
     config: ExchangeConfig, arguments: Sequence[str], options: Options
 ) -> tuple[list[_LocalRun], curve.Axis]:
-    """What the command makes, and what its runs differ by. Raises ConfigError."""
+    """The runs of the command, and the quantity in which they differ. Raises ConfigError."""
     sizes = options.local_sizes()
     if not options.message_sizes:
         return [
@@ -242,7 +244,7 @@ def _with_packing(config: ExchangeConfig, arguments: Sequence[str], n_nodes: int
 
 # --- One node, or the rendezvous alone ----------------------------------------------------------------------------
 def serve(options: Options, console: Console) -> int:
-    """Keeps the rendezvous until all have left. Returns the exit code."""
+    """Keeps the rendezvous until all nodes have left. Returns the exit code."""
     given_keys = Keys.load(options.keys) if options.keys else None
     with interruptible() as interrupted, _server(options, given_keys) as server:
         console.print(f"rendezvous at {server.endpoint}, {options.nodes} nodes", highlight=False)
@@ -265,8 +267,8 @@ def run_node(
     console: Console,
     notices: Notices | None = None,
 ) -> Ended:
-    """This process as a node. report_dir: shared by nodes of a machine; None: run.directory, and the report gets a
-    directory of its own below it. Raises StartError, ConfigError, InputError, EngineMissingError."""
+    """Runs this process as a node. report_dir: shared by nodes of a machine; None: run.directory, and the report
+    gets a directory of its own below it. Raises StartError, ConfigError, InputError, EngineMissingError."""
     directory = report_dir or Path(config.run.directory)
     by_mpi = options.rendezvous is None
     if by_mpi and not mpi.was_started_by_mpi():
@@ -300,8 +302,8 @@ def run_node(
 
 
 def _claim(config: ExchangeConfig, rank: int, report_dir: Path | None, *, overwrite: bool) -> None:
-    """Each node its own data: others may have begun theirs in the same directory. Node 0 writes the report. What a node
-    left when it went is no obstacle: it may come again."""
+    """Claims a node's own data files: others may have begun theirs in the same directory. Node 0 writes the report.
+    Files of a node that left are no obstacle: it may return."""
     own = [name.replace("{node}", str(rank)) for name in config.data_files]
     results = run_directory.RESULTS if rank == 0 and report_dir else ()
     run_directory.claim(report_dir or Path(config.run.directory), (*own, *results), overwrite=overwrite)
@@ -342,8 +344,8 @@ def _server(options: Options, given_keys: Keys | None) -> RendezvousServer:
 
 
 def listening_at(endpoint: str) -> str:
-    """Where to listen so that others reach this address. A name may lead to loopback on its own machine, so that a
-    rendezvous with a name listens at all addresses."""
+    """The address to listen at so that others reach this endpoint. A name may lead to loopback on its own machine,
+    so a rendezvous with a name listens at all addresses."""
     host, _, port = endpoint.removeprefix("tcp://").rpartition(":")
     if endpoint.startswith("ipc://"):
         return endpoint
@@ -357,7 +359,8 @@ def listening_at(endpoint: str) -> str:
 def join(
     config: ExchangeConfig, directory: Path, n_nodes: int | None, console: Console, *, overwrite: bool = False
 ) -> int:
-    """One report from what nodes left in this directory. Returns the exit code. Raises ConfigError."""
+    """Makes one report from the records that nodes left in this directory. Returns the exit code. Raises
+    ConfigError."""
     if n_nodes is None or not 1 <= n_nodes <= MAX_NODES:
         raise ConfigError("--nodes", f"must be given with --join, 1 to {MAX_NODES}", str(n_nodes), "As when they ran")
     record = left_behind.join(directory, config, n_nodes, {})
@@ -374,6 +377,6 @@ def join(
 
 
 def raise_if_failed(ended: Ended) -> None:
-    """Raises StartError where the engine ended before its time: the report says the rest."""
+    """Raises StartError where the engine ended too early: the report has the details."""
     if ended.failure:
         raise StartError(ended.failure)

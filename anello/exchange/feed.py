@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A chain before the exchange: which boards a node reads out, what its engine is told of the chain, and the front ends
-that it starts for them."""
+"""A chain before the exchange: the boards that a node reads out, the values that its engine receives of the chain,
+and the front ends that it starts for the boards."""
 
 from abc import ABC, abstractmethod
 from collections.abc import Sequence
@@ -19,7 +19,7 @@ T = TypeVar("T")
 
 @dataclass(frozen=True)
 class FarmPlace:
-    """A node of the farm. readout: the number of its readout unit among n_readouts; None: it is none."""
+    """A node of the farm. readout: the number of its readout unit among n_readouts; None: it has none."""
 
     rank: int
     readout: int | None
@@ -31,7 +31,7 @@ class FarmPlace:
         return cls(rank, readouts.index(rank) if rank in readouts else None, len(readouts))
 
     def boards(self, n_boards: int) -> range:
-        """This node's boards of n_boards: a run of neighbours, as many as the others have, or one more or less."""
+        """This node's boards: neighbours, and the same number on each node, or one more or fewer."""
         if self.readout is None:
             return range(0)
         mine = [board for board in range(n_boards) if board * self.n_readouts // n_boards == self.readout]
@@ -41,10 +41,11 @@ class FarmPlace:
 class Feed(ABC, Generic[ChainConfig]):
     """The interface of a chain to a node of the exchange."""
 
-    file_key: ClassVar[str]  # of the file that the chain writes, if any
+    file_key: ClassVar[str]  # key of the file that the chain writes, if any
 
     def __init__(self, config: ExchangeConfig, place: FarmPlace) -> None:
-        """Raises ConfigError if the chain cannot stand before the exchange, or not with this many readout units."""
+        """Places the chain on a node. Raises ConfigError if the chain cannot stand before the exchange, or not with
+        this many readout units."""
         self.config, self.place = config, place
         self._chain = self._as_long_as_the_run(config)
         if place.n_readouts > self.n_boards:
@@ -55,46 +56,46 @@ class Feed(ABC, Generic[ChainConfig]):
 
     @staticmethod
     def _as_long_as_the_run(config: ExchangeConfig) -> ChainConfig:
-        """If its file does not say how long the chain runs, the exchange's duration decides, and its seed applies to
-        both."""
+        """The chain's configuration; if its file does not say how long the chain runs, the exchange's duration and
+        seed apply."""
         assert config.of_chain is not None
         run = config.of_chain.run.model_copy(update={"duration_s": config.run.duration_s, "seed": config.run.seed})
         return cast(ChainConfig, config.of_chain.model_copy(update={"run": run}))
 
     @abstractmethod
     def _check(self) -> None:
-        """Raises ConfigError where the chain's configuration cannot be used before the exchange."""
+        """Checks the chain's configuration. Raises ConfigError where it cannot be used before the exchange."""
 
     @property
     @abstractmethod
     def n_boards(self) -> int:
-        """Of the whole detector."""
+        """Number of boards of the whole detector."""
 
     @property
     @abstractmethod
     def n_meps(self) -> int:
-        """Multi-event packets that the front ends fill; 0: as many as there is time for."""
+        """Number of multi-event packets that the front ends fill; 0: limited only by time."""
 
     @property
     @abstractmethod
     def duration_s(self) -> float:
-        """How long front ends take to send that; 0: they do not end by themselves."""
+        """Duration of that, s; 0: the front ends do not end by themselves."""
 
     def chain_values(self, directory: Path) -> dict[str, Any]:
-        """What the engine takes as `chain`: the chain's keys, with the file of this node. Those of all boards are for
-        the detector to replace by those of this node's."""
+        """The engine's values of `chain`: the chain's keys, with this node's file. A detector overrides this to
+        replace values for all boards by those of this node's boards."""
         values: dict[str, Any] = self._chain.flat()
         if values[self.file_key]:
             values[self.file_key] = str(directory / of_node(values[self.file_key], self.place.rank))
         return values
 
     def _of_own_boards(self, values: Sequence[T]) -> list[T]:
-        """Of a value that all boards share, or one for each."""
+        """The part of a value for this node's boards, where the value may have one entry per board."""
         return list(values) if len(values) <= 1 else [values[board] for board in self.boards]
 
     @abstractmethod
     def source_settings(self, ports: Sequence[int]) -> list[str]:
-        """The key=value that front ends of this node's boards are told over input.config and input.settings."""
+        """The key=value settings of this node's front ends, applied after input.config and input.settings."""
 
     @property
     def boards(self) -> range:
@@ -102,15 +103,15 @@ class Feed(ABC, Generic[ChainConfig]):
 
     @property
     def has_front_ends(self) -> bool:
-        """This node starts front ends."""
+        """True if this node starts front ends."""
         return self.config.input.front_ends == "simulated" and self.place.readout is not None
 
     def values(self, directory: Path) -> dict[str, Any]:
-        """Settings of the engine's node besides the exchange's own keys."""
+        """Settings of the engine's node in addition to the exchange's own keys."""
         boards = {"first_board": self.boards.start, "n_boards": len(self.boards), "n_detector_boards": self.n_boards}
         return {"feed": self.chain_values(directory), "n_meps": self.config.exchange.n_meps or self.n_meps, **boards}
 
     def source_arguments(self, ports: Sequence[int]) -> list[str]:
-        """Of the command `anello source`."""
+        """Arguments of the command `anello source`."""
         settings = [*self.config.input.settings, *self.source_settings(ports)]
         return [self.config.input.config, *(part for setting in settings for part in ("--set", setting))]

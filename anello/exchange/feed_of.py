@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Which chain feeds a node of the exchange."""
+"""Makes the chain that feeds a node of the exchange."""
 
 from typing import Any
 
@@ -10,7 +10,7 @@ from anello.exchange.feed import FarmPlace, Feed
 
 
 def feed_of(config: ExchangeConfig, rank: int, n_nodes: int) -> Feed[Any] | None:
-    """None where the input is a generator. Raises ConfigError."""
+    """The chain for this node. None where the input is a generator. Raises ConfigError."""
     if config.input.from_ == GENERATOR:
         return None
     feed: Feed[Any] = registry.part(config.input.from_, "feed")(config, FarmPlace.of(config, rank, n_nodes))

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A farm's run that somebody leads: the nodes of this machine, started here, and those elsewhere, which agents start,
-meet at a rendezvous, wait there for the start, and are ended from here."""
+"""A farm's run under the control room: nodes of this machine are started here, nodes elsewhere by agents. All meet
+at a rendezvous, wait there for the start, and are ended from here."""
 
 import sys
 from pathlib import Path
@@ -30,7 +30,7 @@ def elsewhere(config: ExchangeConfig) -> frozenset[int]:
 def plan_of(
     config: ExchangeConfig, arguments: list[str], directory: Path, *, timeout_s: float, keys: Path | None
 ) -> LocalPlan:
-    """Raises ConfigError."""
+    """The plan of the run. Raises ConfigError."""
     if elsewhere(config) and keys is None:
         raise ConfigError(
             "--keys",
@@ -45,7 +45,7 @@ def plan_of(
 
 
 def run(plan: LocalPlan, lead: RunControl) -> int:
-    """The run's exit code. Raises ConfigError, OSError."""
+    """Runs the farm and returns the run's exit code. Raises ConfigError, OSError."""
     with lead.interruptible() as interrupted, rendezvous(plan, held=True) as server:
         lead.hear_of_deaths(server.tell_dead)
         with LocalNodes(plan, server) as nodes:
@@ -75,7 +75,7 @@ class _Led:
         self._end()
         self._nodes.join_what_they_left()
         code = self._nodes.exit_code()
-        if self._server.failure:  # last: the control room shows what was said last
+        if self._server.failure:  # set last: the control room shows the last message
             print(f"anello: {self._server.failure}", file=sys.stderr)
             return code or FAILED
         return code
@@ -90,7 +90,7 @@ class _Led:
             self._interrupted.wait(POLL_S)
 
     def _look(self) -> bool:
-        """Whether the run goes on."""
+        """Takes in the state of the nodes; True while the run continues."""
         self._nodes.tell_deaths()
         self._lead.know(nodes=self._nodes.processes, gone=self._nodes.gone)
         return self._goes_on
@@ -100,7 +100,7 @@ class _Led:
         self._lead.tell(state)
 
     def _end(self) -> None:
-        """In order, where it runs; at once, where it was aborted or has not begun."""
+        """Ends the run in order while it runs; at once if it was aborted or has not begun."""
         if self._interrupted.is_set():
             if self._lead.is_aborted or self._state is not RunState.RUNNING:
                 self._server.cancel(ABORTED if self._lead.is_aborted else NOT_WANTED)
@@ -112,7 +112,7 @@ class _Led:
 
 
 def _number(process: int) -> int | None:
-    """Of the run in the catalogue, where node 0 has entered it."""
+    """The run's number in the catalogue, if node 0 has entered it."""
     try:
         return pages.look_at(node_page(process)).header.run_number or None
     except (ConfigError, EngineMissingError, OSError):

@@ -18,7 +18,7 @@ MAX_RECORD_BYTES = 64 << 20
 
 
 def write_own(own: NodeRecord, config: ExchangeConfig, n_nodes: int, directory: Path) -> Path:
-    """Ledger, summary and report of one node, and its record for join(). Returns the folder."""
+    """Writes ledger, summary and report of one node, and its record for join(). Returns the folder."""
     folder = directory / f"node{own.rank}"
     folder.mkdir(parents=True, exist_ok=True)
     (folder / RECORD).write_bytes(own.as_bytes())
@@ -27,8 +27,8 @@ def write_own(own: NodeRecord, config: ExchangeConfig, n_nodes: int, directory: 
 
 
 def join(directory: Path, config: ExchangeConfig, n_nodes: int, absent: Mapping[int, str]) -> ExchangeRecord | None:
-    """The farm's record from what its nodes left in this directory; None where they left nothing. absent: why others
-    left none, where that is known."""
+    """The farm's record from the records that its nodes left in this directory; None where there are none. absent:
+    why other records are missing, where that is known."""
     found = []
     for rank in range(n_nodes):
         path = directory / f"node{rank}" / RECORD

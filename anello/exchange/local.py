@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Several nodes on this machine, each a process of its own as on a farm, and how one command leads them.
+"""Several nodes on this machine, each a process of its own as on a farm, started by one command.
 
-The parent keeps the rendezvous and sees its children die; node 0 shows progress and writes the report. When the parent
-is gone, so is the rendezvous, and the nodes end.
+The parent keeps the rendezvous and notices when a child dies; node 0 shows progress and writes the report. When the
+parent ends, the rendezvous ends with it, and so do the nodes.
 """
 
 import os
@@ -31,13 +31,13 @@ from anello.system.secret_keys import Keys
 
 POLL_S = 0.05
 STOP_TIMEOUT_S = 60.0
-ENDED_IN_ORDER = (*OF_A_RUN, INTERRUPTED)  # exit codes that tell of the run, not of a node's end
+ENDED_IN_ORDER = (*OF_A_RUN, INTERRUPTED)  # exit codes that depend on the run and not on the node's process
 
 
 @dataclass(frozen=True)
 class LocalPlan:
-    """arguments: configuration file and --set as the user gave them. elsewhere: nodes that others start. keys: the
-    farm's, where there are any."""
+    """The nodes to start. arguments: configuration file and --set as the user gave them. elsewhere: nodes that
+    others start. keys: the farm's, where there are any."""
 
     config: ExchangeConfig
     arguments: Sequence[str]
@@ -54,7 +54,7 @@ class LocalPlan:
 
 
 def run(plan: LocalPlan, interrupted: Interruption) -> int:
-    """The exit code of the run: that of node 0, or of a node that ended badly."""
+    """Runs the nodes. The exit code is that of node 0, or of a node that ended badly."""
     with rendezvous(plan) as server, LocalNodes(plan, server) as nodes:
         nodes.wait(interrupted)
         nodes.join_what_they_left()
@@ -63,20 +63,20 @@ def run(plan: LocalPlan, interrupted: Interruption) -> int:
 
 @contextmanager
 def rendezvous(plan: LocalPlan, *, held: bool = False) -> Iterator[RendezvousServer]:
-    """Of this user's processes alone, or, where nodes are elsewhere, of all that have the farm's keys. held: the run
-    starts when it is told to. Raises ConfigError, OSError."""
+    """A rendezvous for this user's processes only, or, where nodes are elsewhere, for all that have the farm's keys.
+    held: the run starts when the server is released. Raises ConfigError, OSError."""
     with ExitStack() as stack:
-        folder = stack.enter_context(tempfile.TemporaryDirectory(prefix="anello-"))  # this user's alone
+        folder = stack.enter_context(tempfile.TemporaryDirectory(prefix="anello-"))  # only this user has access
         endpoint = "tcp://*:0" if plan.elsewhere else f"ipc://{folder}/rendezvous"
         keys = Keys.load(plan.keys) if plan.keys else None
         yield stack.enter_context(RendezvousServer(endpoint, plan.n_nodes, plan.pace, keys, held=held))
 
 
 class LocalNodes:
-    """The children. Use as a context: none outlives it."""
+    """The node processes. Use as a context: none outlives it."""
 
     def __init__(self, plan: LocalPlan, server: RendezvousServer) -> None:
-        self._plan, self._server, self._asked = plan, server, False  # asked: to end before its time
+        self._plan, self._server, self._asked = plan, server, False  # whether they were asked to end early
         self._complaints: dict[int, IO[str]] = {}
         self._children: dict[int, subprocess.Popen[str]] = {}
         self._told: set[int] = set()
@@ -84,7 +84,7 @@ class LocalNodes:
         for place, rank in enumerate(plan.here):
             settings = []
             if cores or len(plan.here) > 1:
-                # Several nodes share the machine: all of them near one card would leave the other cores idle.
+                # Several nodes share the machine: if all were near one card, the other cores would be idle.
                 settings = ["--set", f"threads.cores={cores[place]}" if cores else "threads.near=anywhere"]
             self._start(rank, [*plan.arguments, *settings, *_place(plan, server, rank)])
 
@@ -102,7 +102,7 @@ class LocalNodes:
     def _start(self, rank: int, arguments: Sequence[str]) -> None:
         complaints = tempfile.TemporaryFile("w+")  # noqa: SIM115  (closed with the context)
         self._complaints[rank] = complaints
-        # A session of its own: Ctrl-C reaches the parent only, which then stops the run in good order.
+        # A session of its own: Ctrl-C reaches only the parent, which then stops the run in good order.
         self._children[rank] = subprocess.Popen(
             [sys.executable, "-m", "anello", "exchange", *arguments],
             stdin=subprocess.DEVNULL,
@@ -114,18 +114,18 @@ class LocalNodes:
 
     @property
     def processes(self) -> dict[int, int]:
-        """By node."""
+        """The process numbers by node."""
         return {rank: child.pid for rank, child in self._children.items()}
 
     @property
     def gone(self) -> dict[int, str]:
-        """By node, how it ended; empty words: in order."""
+        """The nodes that have ended, with the reason; an empty reason: in order."""
         codes = {rank: child.poll() for rank, child in self._children.items()}
         ended = {rank: code for rank, code in codes.items() if code is not None}
         return {rank: "" if code in ENDED_IN_ORDER else self._why(rank, code) for rank, code in ended.items()}
 
     def wait(self, interrupted: Interruption) -> None:
-        """Until all have ended. A second Ctrl-C is a KeyboardInterrupt, which ends them at once."""
+        """Waits until all have ended. A second Ctrl-C is a KeyboardInterrupt, which ends them at once."""
         left_s = STOP_TIMEOUT_S
         while self.any_runs:
             if interrupted.is_set():
@@ -138,7 +138,8 @@ class LocalNodes:
 
     @property
     def _leader(self) -> "subprocess.Popen[str]":
-        """The first, or where that died, the first of those that have not: as the rendezvous decides."""
+        """The leading node: the first, or if that died, the first of those still alive, according to the rendezvous'
+        rule."""
         living = (child for _, child in sorted(self._children.items()) if child.poll() in (None, *ENDED_IN_ORDER))
         return next(living, self._children[0])
 
@@ -147,13 +148,13 @@ class LocalNodes:
         return any(child.poll() is None for child in self._children.values())
 
     def ask_for_the_end(self) -> None:
-        """Of the run, in order."""
+        """Asks for the end of the run, in order."""
         if not self._asked:
             self._leader.send_signal(signal.SIGINT)
             self._asked = True
 
     def tell_deaths(self) -> None:
-        """The rendezvous, of those that it does not know of yet."""
+        """Reports deaths to the rendezvous that it does not know of yet."""
         for rank, why in self.gone.items():
             if why and rank not in self._told:
                 self._told.add(rank)
@@ -170,10 +171,11 @@ class LocalNodes:
         return lines[-1].removeprefix("anello: ") if lines else ""
 
     def join_what_they_left(self) -> None:
-        """If the leader died, the records of the others were not collected."""
+        """Joins the nodes' records if the leader died, since it then did not collect them."""
         codes = {rank: child.poll() for rank, child in self._children.items()}
         written = self._plan.directory / "report.html"
-        if written.exists() and self._leader is not self._children[0]:  # it wrote the report, and nobody heard it
+        # another node wrote the report, and its message was not seen
+        if written.exists() and self._leader is not self._children[0]:
             output.console().print(f"report: {written}", soft_wrap=True, highlight=False)
         if codes[0] == 0 or (self._plan.directory / "summary.json").exists():
             return
@@ -183,8 +185,8 @@ class LocalNodes:
             left_behind.report_joined(record, self._plan.directory, output.console())
 
     def exit_code(self) -> int:
-        """Node 0's, and where that was killed, the leader's. What nodes complained of goes to standard error, each line
-        once: many may say the same."""
+        """The exit code of node 0, or of the leader if node 0 was killed. Error messages of nodes go to standard
+        error, each line once, since many nodes may print the same."""
         codes = {rank: child.poll() for rank, child in self._children.items()}
         first = codes[0]
         if self._asked and first in (0, INTERRUPTED):
@@ -199,7 +201,7 @@ class LocalNodes:
             print(f"anello: {f'node {rank}: ' if names else ''}{why}", file=sys.stderr)
         if first is None or first >= 0:
             return 1 if first is None else first
-        return max(self._leader.poll() or 1, 1)  # a run that somebody was killed in is none without loss
+        return max(self._leader.poll() or 1, 1)  # a run with a killed node is never without loss
 
 
 def _place(plan: LocalPlan, server: RendezvousServer, rank: int) -> list[str]:
@@ -216,9 +218,9 @@ def _place(plan: LocalPlan, server: RendezvousServer, rank: int) -> list[str]:
 
 
 def cores_of_nodes(config: ExchangeConfig, n_nodes: int) -> list[list[int]]:
-    """For each node the cores of its threads, those of one node side by side; nothing where there are too few cores
-    for all, or where the user has chosen: the kernel then does better. Nor where there are enough for the chains before
-    the exchange, too: nodes then choose by themselves."""
+    """The cores of each node's threads, neighbouring ones for one node. Empty lists where the cores do not suffice
+    or the user has chosen: the kernel then places threads better. Also empty where cores suffice for the chains
+    before the exchange, too: nodes then choose by themselves."""
     n_threads = len(config.threads.layout)
     try:
         host = Host(Path("/"), ThisMachine())

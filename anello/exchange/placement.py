@@ -1,7 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """Where a node of the exchange runs: its threads on the cores near the card that carries its data.
 
-Its buffers follow: the kernel gives memory where it is touched first, and a node touches all of it before it starts.
+Its buffers follow: the kernel allocates memory near the thread that touches it first, and a node touches all of it
+before it starts.
 """
 
 import os
@@ -20,14 +21,15 @@ from anello.run.placement import UsableCores, is_open, own_cores, with_cores
 
 @dataclass(frozen=True)
 class NodePlacement:
-    """cores: logical ones; empty: anywhere. words: what is told, and why."""
+    """The chosen cores. cores: logical ones; empty: anywhere. words: the choice and its reason, for the operator."""
 
     cores: frozenset[int]
     words: str
 
 
 def near_card(config: ExchangeConfig, host: Host, allowed: frozenset[int]) -> NodePlacement:
-    """allowed: the cores that this process may use. What cannot be told leaves the choice to the kernel."""
+    """Chooses cores near the card. allowed: the cores that this process may use. If the card's place is unknown, the
+    choice is left to the kernel."""
     if any(core >= 0 for core in config.threads.cores):
         return _anywhere("threads.cores says where")
     if config.threads.near == "anywhere":
@@ -47,7 +49,7 @@ def _anywhere(why: str) -> NodePlacement:
 
 
 def _cards(config: ExchangeConfig, host: Host, found: Topology) -> list[NetworkCard]:
-    """Those that may carry the node's data: by their names, by the address, or (UCX chooses) any of InfiniBand."""
+    """The cards that may carry the node's data: by their names, by the address, or (UCX chooses) any of InfiniBand."""
     fabric = config.fabric
     named = {device.strip().partition(":")[0] for device in fabric.ucx_net_devices.split(",")} - {"", "all"}
     if fabric.transport != "ucx":
@@ -72,7 +74,7 @@ def _beside(cards: Sequence[NetworkCard], found: Topology, allowed: frozenset[in
 
 
 def n_on_the_way(config: ExchangeConfig) -> int:
-    """Threads of a node that data wait for: of the exchange, and of the chain before it."""
+    """Number of a node's threads that data wait for: of the exchange, and of the chain before it."""
     chain = config.of_chain
     return len(config.threads.layout) + (chain.threads.n_on_the_way(chain.n_lanes) if chain else 0)
 
@@ -81,8 +83,8 @@ def n_on_the_way(config: ExchangeConfig) -> int:
 def placed(
     config: ExchangeConfig, look: Callable[[], UsableCores] = UsableCores.look
 ) -> Iterator[tuple[ExchangeConfig, str]]:
-    """Behind a chain: cores for its lanes and for the exchange, as a chain by itself has them, and what is told. With a
-    generator nothing waits for data from outside."""
+    """The configuration with cores and a message about them. With a chain before the exchange, its lanes and the
+    exchange get cores as a chain by itself does. With a generator nothing waits for data from outside."""
     chain = config.of_chain
     if chain is None or config.threads.cores or not is_open(chain):
         yield config, ""
@@ -96,7 +98,7 @@ def placed(
 
 
 def take_place(config: ExchangeConfig) -> NodePlacement:
-    """Confines the calling thread, before it takes memory and starts others."""
+    """Confines the calling thread to the cores, before it allocates memory and starts other threads."""
     placement = near_card(config, Host(Path("/"), ThisMachine()), frozenset(os.sched_getaffinity(0)))
     if placement.cores:
         os.sched_setaffinity(0, placement.cores)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What the exchange gives to the rest of anello: a chain without front ends of its own."""
+"""The registration of the exchange: a chain without front ends of its own."""
 
 from anello.registry import Registration
 

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""One node's part in a run: it meets the others, starts together with them, learns what becomes of them, and
-hands in its record. One leads: it shows progress, ends the run, and takes all records in."""
+"""One node's part in a run: it meets the others, starts together with them, follows their states, and hands in its
+record. One node leads: it shows progress, ends the run, and collects all records."""
 
 import resource
 import socket
@@ -35,11 +35,11 @@ from anello.system.json_messages import encode
 
 SAMPLE_S = 0.1
 POINT_TO_POINT_S = 1.0
-DRAIN_S = 10.0  # in addition to the exchange's own timeouts, from the order to stop to the end of the threads
+DRAIN_S = 10.0  # s from the order to stop to the end of the threads, in addition to the exchange's own timeouts
 
 
 class EngineNode(Protocol):
-    """anello._engine.ExchangeNode."""
+    """The interface of anello._engine.ExchangeNode."""
 
     def address(self) -> bytes: ...
     def connect(self, node: int, address: bytes) -> None: ...
@@ -64,7 +64,7 @@ Measure = Callable[[dict[str, Any]], PointToPoint]
 
 
 def engine_node(values: dict[str, Any]) -> EngineNode:
-    """Raises ConfigError, EngineMissingError."""
+    """Makes the engine's node. Raises ConfigError, EngineMissingError."""
     from anello.engine import _engine
 
     with engine_errors():
@@ -75,8 +75,8 @@ def engine_node(values: dict[str, Any]) -> EngineNode:
 def engine_values(
     config: ExchangeConfig, group: Group, directory: Path, before: Feed[Any] | None = None, entry: Entry | None = None
 ) -> dict[str, Any]:
-    """What the engine takes: keys, those of fabric and publish whole and the others without the name of their section,
-    and the node's place in the farm."""
+    """The values for the engine: keys (those of fabric and publish in full, the others without the name of their
+    section) and the node's place in the farm."""
     given = config.as_given()
     values = node_values(entry.origin if entry else None) | {
         key.partition(".")[2]: value
@@ -98,7 +98,7 @@ def engine_values(
 
 
 def engine_point_to_point(values: dict[str, Any]) -> PointToPoint:
-    """Between two idle nodes, in this process."""
+    """Measures the transport between two idle nodes in this process."""
     from anello.engine import _engine
 
     with engine_errors():
@@ -108,16 +108,16 @@ def engine_point_to_point(values: dict[str, Any]) -> PointToPoint:
 
 @dataclass
 class Watched:
-    """What a node notes down while it runs."""
+    """What a node records while it runs."""
 
     series: SampleSeries = field(default_factory=SampleSeries)
-    gone: dict[int, str] = field(default_factory=dict)  # by rank, why; also of those that came again
+    gone: dict[int, str] = field(default_factory=dict)  # by rank, why; also of nodes that returned
 
 
 @dataclass(frozen=True)
 class Ended:
-    """How a node's run ended. record: at the node that leads, of the whole run. alone: of this node, where it could not
-    hand its own in, or does not know whether anybody took it."""
+    """How a node's run ended. record: at the leading node, of the whole run. alone: the record of this node, if it
+    could not hand it in, or does not know whether it was collected."""
 
     failure: str
     interrupted: bool
@@ -127,7 +127,7 @@ class Ended:
 
 
 class NodeRun:
-    """Made once for each run. The engine's node has its memory, and is not connected yet."""
+    """One run of a node. When it is made, the engine's node has its memory and is not connected yet."""
 
     def __init__(
         self,
@@ -141,9 +141,9 @@ class NodeRun:
         notices: Notices | None = None,
         entry: Entry | None = None,
     ) -> None:
-        """measure: what bandwidth is compared with, where all nodes are on one machine; None: nothing. placement: where
-        this process was put, in words. notices: who else hears them. entry: the run's, in the catalogue, of the node
-        that leads."""
+        """Makes the node. measure: the reference bandwidth, measured where all nodes are on one machine; None: no
+        measurement. placement: where this process was put, in words. notices: another listener for them. entry:
+        the run's, in the catalogue, at the leading node."""
         config.roles_of(group.size)
         if config.output.to != "nothing":
             directory.mkdir(parents=True, exist_ok=True)
@@ -154,13 +154,14 @@ class NodeRun:
         self._notices.listeners.append(self._entry.hear)
         self._values = engine_values(config, group, directory, self._feed, self._entry)
         self._node, self._measure = make(self._values), measure
-        if "bu" in config.roles_of(group.size)[group.rank].split("+"):  # others write no data
+        if "bu" in config.roles_of(group.size)[group.rank].split("+"):  # other nodes write no data
             tell_beside(directory, config.raw_files, self._entry.origin, node=group.rank)
         self._watched, self._placement = Watched(), placement
-        self._left_alone = ""  # why there is no group any more
+        self._left_alone = ""  # why the group has ended
 
     def run(self, console: Console, interrupted: Interruption, start: str) -> Ended:
-        """start: how nodes were started, in words. Raises StartError where the run cannot go on."""
+        """Runs the node to its end. start: how nodes were started, in words. Raises StartError where the run cannot
+        continue."""
         self._notices.tell(f"node {self._group.rank} of {self._group.size}, {start}", "detail")
         with ExitStack() as stack:
             if self._feed and self._feed.has_front_ends:
@@ -204,8 +205,8 @@ class NodeRun:
         return Ended(own.failure, interrupted.is_set(), whole, entry=self._entry)
 
     def _watch_or_end_alone(self, console: Console, interrupted: Interruption, began_s: float) -> bool:
-        """True: this node goes before the others. Without the group nobody leads, and the run ends in order: what is on
-        its way is built, and counted."""
+        """True: this node leaves before the others. Without the group no node leads, and the run ends in order: data
+        in transit are built and counted."""
         try:
             return self._watch(console, interrupted, began_s)
         except GroupEndedError as error:
@@ -217,7 +218,7 @@ class NodeRun:
 
     # --- While it runs ----------------------------------------------------------------------------------------------
     def _watch(self, console: Console, interrupted: Interruption, began_s: float) -> bool:
-        """Until the run has ended. True: this node goes before the others."""
+        """Watches the run until its end. True: this node leaves before the others."""
         meter = ExchangeMeter(self._group.size, self._watched.gone)
         refresh_s = self._config.run.refresh_ms * 1e-3
         next_show_s, stop_s = began_s, None
@@ -256,14 +257,15 @@ class NodeRun:
 
     @property
     def _longest_s(self) -> float:
-        """The time at which the leader asks for the end; 0: it comes by itself. What front ends send is waited for, and
-        no longer, should some have died."""
+        """The time after which the leader asks for the end, s; 0: the run ends by itself. It includes the time that
+        the front ends need to send, but does not wait longer for those that died."""
         if not self._values["n_meps"]:
             return self._config.run.duration_s
         return self._feed.duration_s + DRAIN_S if self._feed and self._feed.duration_s else 0
 
     def _stop_if_wanted(self, now_s: float, began_s: float, interrupted: Interruption) -> float | None:
-        """The leader asks for the end, the manager brings it about. The time at which it was asked for."""
+        """Ends the run if requested: the leader asks, and the manager carries it out. Returns the time of the
+        request."""
         duration_s = self._longest_s
         if self._group.leads:
             if interrupted.is_set():
@@ -275,16 +277,16 @@ class NodeRun:
         self._node.set_state("draining")
         self._entry.state("draining")
         self._stop_front_ends()
-        self._node.stop()  # of whichever node: it also ends waiting for subscribers that stand still
+        self._node.stop()  # at every node: this also ends a wait for subscribers that do not read
         return now_s
 
     def _stop_front_ends(self) -> None:
-        """Before the node: what they have sent is then counted to the last packet."""
+        """Stops the front ends before the node, so that all their packets are counted."""
         if self._source:
             self._source.stop()
 
     def _hear(self) -> None:
-        """What became of others, and what this node itself has to say."""
+        """Takes in news of other nodes and this node's own notices."""
         for news in self._group.news():
             if news.address is None:
                 self._watched.gone[news.rank] = news.what
@@ -344,7 +346,7 @@ class NodeRun:
 
 
 def alone(own: NodeRecord, config: ExchangeConfig, n_nodes: int) -> ExchangeRecord:
-    """The run as one node knows it."""
+    """The record of the run from one node's own record."""
     absent = {rank: f"its record did not reach node {own.rank}" for rank in range(n_nodes) if rank != own.rank}
     return together(config, [own], n_nodes=n_nodes, absent=absent, notices=own.notices)
 
@@ -352,7 +354,8 @@ def alone(own: NodeRecord, config: ExchangeConfig, n_nodes: int) -> ExchangeReco
 def read_records(
     records: list[tuple[int, bytes]], n_nodes: int, gone: Mapping[int, str]
 ) -> tuple[list[NodeRecord], dict[int, str]]:
-    """The nodes' records in order, and why there is none of others; of a node that came again, of its first life."""
+    """The nodes' records in order, and why others are missing; for a node that returned, the reason is that of its
+    first life."""
     nodes, absent = [], dict(gone)
     for rank, content in sorted(records):
         try:

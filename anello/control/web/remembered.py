@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The catalogue behind the web server's interface Memory."""
+"""The catalogue as the web server's Memory."""
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict

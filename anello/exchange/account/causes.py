@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What a run of the exchange lost, by cause: in the exchange itself, and on its nodes before and after it."""
+"""The losses of a run of the exchange, by cause: in the exchange itself, and on its nodes before and after it."""
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
@@ -28,12 +28,13 @@ PARTS = {
     ("readout", "mfps_in_flight_at_end"): UNDER_WAY,
     **{("builder", name): words for name, words in DISCARDED.items()},
 }
-INCOMPLETE = "_incomplete"  # counters of what lacks a part end so; why it does is counted where the part was lost
+# names of counters of incomplete things end like this; the reason is counted where the part was lost
+INCOMPLETE = "_incomplete"
 WRONG_CHECKSUM = ("builder", "fragments_wrong_checksum"), "fragments with a wrong checksum"
 
 
 class ExchangeRun(Protocol):
-    """A run of the exchange, as far as it tells what was lost."""
+    """The part of an exchange record that is needed for its losses."""
 
     @property
     def config(self) -> ExchangeConfig: ...
@@ -48,7 +49,8 @@ class ExchangeRun(Protocol):
 
 @dataclass(frozen=True)
 class LossCause:
-    """ordered: the configuration asks for it, as where a card may drop. word: what it makes of a run."""
+    """One cause of loss. ordered: the configuration asks for it, as where a card may drop. word: what a run with
+    this loss is worth."""
 
     words: str
     n: int
@@ -57,12 +59,12 @@ class LossCause:
 
 
 def of_exchange(record: ExchangeRun) -> list[LossCause]:
-    """Parts and packets that were made and not delivered whole."""
+    """Parts and packets that were made and not delivered completely."""
     return [cause for cause in (*_parts(record), *_packets(record)) if cause.n]
 
 
 def of_nodes(record: ExchangeRun) -> list[LossCause]:
-    """What nodes lost before and after the exchange."""
+    """Losses of the nodes before and after the exchange."""
     parts = detector_parts()
     counts: dict[str, int] = {}
     incomplete = set()
@@ -85,7 +87,7 @@ def _parts(record: ExchangeRun) -> Iterator[LossCause]:
 
 
 def _lost_on_the_way(record: ExchangeRun) -> int:
-    """As the ledger has it."""
+    """Number of MFPs lost between nodes, as in the ledger."""
     return sum(n for row in record.ledger().rows for words, n in row.parts if words == LOST_ON_THE_WAY)
 
 
@@ -100,13 +102,13 @@ def _packets(record: ExchangeRun) -> Iterator[LossCause]:
 
 
 def _is_ordered(record: ExchangeRun) -> bool:
-    """All that packets lack the configuration let go."""
+    """True if the configuration permits the loss of every part that packets lack."""
     let_go = record.total("builder", "sources_absent") if record.config.generator.when_full == "drop" else 0
     return let_go == record.total("builder", "sources_missing")
 
 
 def flaws(record: ExchangeRun) -> list[Flaw]:
-    """What is wrong with the run, apart from what its ledger names."""
+    """What is wrong with the run, apart from the losses that its ledger names."""
     found = [*_ordered_where_front_ends_were(record, of_nodes(record)), *of_exchange(record)]
     flaws = [Flaw(cause.words, cause.n, ordered=cause.ordered, word=cause.word) for cause in found]
     flaws += [Flaw(f"node {rank} is gone: {why}") for rank, why in record.absent.items()]
@@ -119,7 +121,8 @@ def flaws(record: ExchangeRun) -> list[Flaw]:
 
 
 def _ordered_where_front_ends_were(record: ExchangeRun, causes: list[LossCause]) -> list[LossCause]:
-    """What is incomplete was ordered where front ends withheld data on purpose and nothing else was lost."""
+    """The causes; incomplete events count as ordered where front ends withheld data on purpose and nothing else was
+    lost."""
     others = [cause.ordered for cause in (*causes, *of_exchange(record)) if cause.word is Word.LOST]
     others += [flaw.ordered for flaw in losses_of(record.ledger())]
     if record.absent or not all(others) or not _withheld_on_purpose(record):

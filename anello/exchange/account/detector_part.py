@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What a detector adds to the ledger of a farm and to its causes of loss, before and after the exchange."""
+"""A detector's rows for the ledger of a farm and its causes of loss, before and after the exchange."""
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -12,32 +12,33 @@ from anello.account.verdict import Flaw
 
 @dataclass(frozen=True)
 class ExchangeLosses:
-    """What did not arrive through the exchange, as far as rows over all nodes must know it."""
+    """What did not pass the exchange completely; rows over all nodes depend on it."""
 
     nodes: bool  # some nodes died, or left before the end
-    mfps: bool  # readout units took more MFPs, or fewer, than builders received
-    mfps_by_cause: bool  # some MFPs were kept back or discarded
+    mfps: bool  # readout units sent more MFPs, or fewer, than builders received
+    mfps_by_cause: bool  # some MFPs were withheld or discarded
 
 
 class DetectorPart:
-    """One that adds nothing. Each part is asked for each node, and answers by its own blocks of counters."""
+    """The part of a detector; this base class adds nothing. Each method is called once per node, with that node's
+    counters."""
 
-    packs: ClassVar[Mapping[str, str]] = {}  # block that counts the MFPs that it makes -> what it does to them
+    packs: ClassVar[Mapping[str, str]] = {}  # block of counters of an MFP packer -> what it does to MFPs
     packed: ClassVar[tuple[str, str]] = ("", "")  # block and counter of the parts that readout units packed,
     unpacked: ClassVar[tuple[str, str]] = ("", "")  # and of those that builders found in MEPs
-    causes: ClassVar[Mapping[tuple[str, str], str]] = {}  # (block, counter) -> words: what a node loses
+    causes: ClassVar[Mapping[tuple[str, str], str]] = {}  # (block, counter) -> the loss of a node in words
 
     def rows_of_node(self, counters: Counters) -> Iterator[Row]:
-        """What a node knows alone, whether it lived to the end or not."""
+        """Rows from a node's own counters, which hold whether it lived to the end or not."""
         yield from ()
 
     def rows_of_node_at_end(self, counters: Counters) -> Iterator[Row]:
-        """What a node knows alone, and what holds only where it lived to the end."""
+        """Rows from a node's own counters, including those that hold only where it lived to the end."""
         yield from ()
 
     def rows_of_farm(self, nodes: Sequence[Counters], gone: ExchangeLosses) -> Iterator[Row]:
-        """Over all nodes; none where some are gone, or MFPs were not built into a MEP: how many parts they held nobody
-        has counted, and they have rows of their own."""
+        """Rows over all nodes; none where nodes died or MFPs are missing in MEPs: the parts in them are not counted
+        anywhere, and such MFPs have rows of their own."""
         ends = (self.packed, self.unpacked)
         if gone.nodes or gone.mfps_by_cause or not all(any(block in node for node in nodes) for block, _ in ends):
             return
@@ -45,11 +46,11 @@ class DetectorPart:
         yield Reader({}).row("parts", "packed by all nodes", packed, [("in MEPs", came)])
 
     def losses(self, counters: Counters) -> dict[str, int]:
-        """What else a node lost, by words; causes with none are left out."""
+        """A node's other losses, by words; causes without losses are left out."""
         return {}
 
     def flaws(self, counters: Counters, most_degraded_share: float) -> list[Flaw]:
-        """What else is wrong with a node's part of the run."""
+        """Other flaws of a node's part of the run."""
         return []
 
 

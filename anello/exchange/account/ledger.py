@@ -1,9 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0
 """The ledger of a farm: every part that a node generated, sent, received, and every packet that was built or lost.
 
-Each node has its own rows (Ledger.boards), the display shows their sums. MFP: a node's part of a multi-event packet,
-MEP. What two nodes say of the same thing is matched by identity: messages by the numbers that their sender gave them,
-packets by theirs. No part is a mere remainder: that is `unexplained`, and its row does not close.
+Each node has its own rows (Ledger.boards); the display shows their sums. MFP: a node's part of a multi-event packet,
+MEP. Reports of two nodes on the same thing are matched by identity: messages by the numbers that their sender gave
+them, packets by theirs. No part is calculated as a mere remainder: a remainder is `unexplained`, and its row does not
+balance.
 """
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -40,7 +41,7 @@ OUTCOMES = {
 
 @dataclass(frozen=True)
 class NodeCounters:
-    """What a ledger needs of a node. has_left: it left before the end, so that others considered it dead."""
+    """The counters and account of one node. has_left: it left before the end, so that others considered it dead."""
 
     rank: int
     roles: str  # em, ru, bu, joined by +
@@ -54,8 +55,8 @@ class NodeCounters:
 
 @dataclass(frozen=True)
 class Reconciled:
-    """Packets that a builder was given, and the manager heard nothing of: those that it built all the same, as its last
-    words say by their numbers, and those that nobody knows of."""
+    """Packets assigned to a builder that the manager has no report on: those that the builder did build, according
+    to the numbers in its last report, and those whose fate is unknown."""
 
     n_complete: int = 0
     n_incomplete: int = 0
@@ -67,7 +68,8 @@ class Reconciled:
 
 
 def reconciled(nodes: Sequence[NodeCounters], *, lost: bool) -> Reconciled:
-    """lost: of builders that the manager counts as lost; else of those that lived when it ended."""
+    """Reconciles the reports. lost: of builders that the manager counts as lost; otherwise of those that lived when
+    it ended."""
     return sum((_reconcile(nodes, told) for told in _told(nodes) if told.is_lost == lost), Reconciled())
 
 
@@ -83,27 +85,29 @@ def _told(nodes: Sequence[NodeCounters]) -> Iterator[ReportedAccount]:
 
 
 def _took_over(nodes: Sequence[NodeCounters]) -> list[NodeCounters]:
-    """The standby, whose account then is the farm's."""
+    """The standby, if it took over: its account is then the farm's."""
     return [node for node in nodes if node.counters.get("manager", {}).get("takeovers")]
 
 
 def _in_charge(nodes: Sequence[NodeCounters]) -> list[NodeCounters]:
-    """The event manager, or the standby where that took over. A manager that came again after that is none."""
+    """The node whose account is valid: the event manager, or the standby if it took over. A manager that restarted
+    after that does not count."""
     return _took_over(nodes) or [node for node in nodes if node.is_a("em") and "manager" in node.counters]
 
 
 def build_exchange_ledger(
     nodes: Sequence[NodeCounters], *, absent: Mapping[int, str] | None = None, may_lose: bool = False
 ) -> Ledger:
-    """absent: nodes whose last record is missing, and why; may_lose: the transport does not deliver everything."""
+    """The ledger of a finished run. absent: nodes whose last record is missing, and why; may_lose: the transport may
+    lose messages."""
     rows_of_nodes = _rows_of_all(nodes)
     farm = _Farm(nodes, absent or {}, may_lose=may_lose)
     return Ledger(rows=(*_sums(rows_of_nodes), *farm.rows()), boards=tuple(rows_of_nodes))
 
 
 def live_ledger(nodes: Sequence[NodeCounters], *, may_lose: bool) -> Ledger:
-    """Of a farm that goes on, by counters alone: the rows of the nodes that live, and what they said to each other.
-    What only accounts of nodes that have ended can close is left out."""
+    """The ledger of a farm that still runs, from counters only: the rows of the living nodes, and their reports on
+    each other. Rows that need the final accounts of nodes are left out."""
     living = [node for node in nodes if not node.has_left]
     farm = _Farm(nodes, {}, may_lose=may_lose)
     rows = (*_sums(_rows_of_all(living)), *farm.live_rows())
@@ -111,8 +115,8 @@ def live_ledger(nodes: Sequence[NodeCounters], *, may_lose: bool) -> Ledger:
 
 
 def _sums(rows: Sequence[Row]) -> Iterator[Row]:
-    """The same row of all nodes as one. What is wrong with a node stands in its own row."""
-    by_name: dict[tuple[str, str, str], list[Row]] = {}  # the same total may be taken apart in several ways
+    """Equal rows of all nodes added to one row. A fault of a node is shown in its own row."""
+    by_name: dict[tuple[str, str, str], list[Row]] = {}  # the same total may be split in several ways
     for row in rows:
         by_name.setdefault((row.level, row.name.partition(": ")[2], row.parts[0][0]), []).append(row)
     for (level, name, _), same in by_name.items():
@@ -129,7 +133,7 @@ def _rows_of_all(nodes: Sequence[NodeCounters]) -> list[Row]:
 
 
 def _rows_of(node: NodeCounters, *, manages: bool) -> Iterator[Row]:
-    """Of one node by itself; only what it knows alone."""
+    """The rows that need only this node's counters."""
     reader = Reader(node.counters)
 
     def row(level: str, name: str, total: int, parts: list[Part]) -> Row:
@@ -180,7 +184,7 @@ def _named(rank: int, rows: Iterable[Row]) -> Iterator[Row]:
 
 
 def _stored_rows(rank: int, counters: Counters, n_handed_on: int) -> Iterator[Row]:
-    """Where packets are written as they came."""
+    """Rows of packets that are stored without further processing."""
     if "mep_store" not in counters:
         return
     reader = Reader(counters)
@@ -191,17 +195,17 @@ def _stored_rows(rank: int, counters: Counters, n_handed_on: int) -> Iterator[Ro
 
 
 class _Farm:
-    """What only all nodes together know."""
+    """The rows that need the counters of all nodes."""
 
     def __init__(self, nodes: Sequence[NodeCounters], absent: Mapping[int, str], *, may_lose: bool) -> None:
         lost = {(told.rank, told.life) for told in _told(nodes) if told.is_lost}
-        # A node the manager considered dead has left the farm, even if it leads the run and writes the report.
+        # A node that the manager considered dead has left the farm, even if it leads the run and writes the report.
         self._nodes = [replace(node, has_left=True) if (node.rank, node.account.life) in lost else node
                        for node in nodes]  # fmt: skip
         self._in_charge = _in_charge(self._nodes)
         self._may_lose = may_lose
         self._some_are_gone = bool(absent) or any(node.has_left for node in self._nodes)
-        self._reader = Reader({})  # collects what is missing
+        self._reader = Reader({})  # collects the missing counters
 
     def rows(self) -> Iterator[Row]:
         yield self._transport_row()
@@ -227,7 +231,8 @@ class _Farm:
         return ExchangeLosses(self._some_are_gone, taken != received, self._n_mfps_lost > 0)
 
     def _transport_row(self) -> Row:
-        """Between nodes that lived to the end; what the others sent and took is taken out on both sides."""
+        """The row between nodes that lived to the end; messages from and to other nodes are subtracted on both
+        sides."""
         sent = self._living("ru", "readout", "mfps_sent") - self._living("ru", "readout", "sent_to_dead_builder")
         of_dead = self._living("bu", "builder", "taken_from_dead_readout")
         twice = self._living("bu", "builder", "mfps_repeated")
@@ -251,8 +256,9 @@ class _Farm:
         return self._row("MFPs", name, sent + self._one_sided() + in_flight + of_dead + twice, parts)
 
     def _n_under_way(self) -> int:
-        """Behind the last number that came: as far as the sender was not told that they have gone, or, where the
-        transport loses nothing, as packets of that builder no longer waited for them."""
+        """Number of messages in transit, with numbers above the last one received: those that the sender has no
+        completion for, or, where the transport loses nothing, those whose packets the builder no longer waited
+        for."""
         behind: dict[int, int] = {}
         excused: dict[int, int] = {}
         builders = [node for node in self._nodes if node.is_a("bu") and not node.has_left]
@@ -268,10 +274,10 @@ class _Farm:
         return sum(min(n, excused[rank]) for rank, n in behind.items())
 
     def _one_sided(self) -> int:
-        """Counted on one side only, of connections that this side did not write off: where the last answers were lost
-        on the way, and one took the other for dead at its end; where the other died as the run ended, and nobody
-        noticed. By the numbers that it knows."""
-        taken: set[tuple[int, int, int]] = set()  # rank, life of the sender, and who took it, too
+        """Number of messages counted on one side only, on connections that this side did not close: the last
+        acknowledgements were lost and one side took the other for dead at its end, or the other side died
+        unnoticed as the run ended. Taken from the numbers that this side knows."""
+        taken: set[tuple[int, int, int]] = set()  # rank and life of the sender, and the receiver
         given: set[tuple[int, int, int]] = set()
         for sender, builder, sent, came in self._known_pairs():
             if sender.has_left or builder.has_left:
@@ -292,7 +298,7 @@ class _Farm:
         return difference
 
     def _broken_row(self) -> Iterator[Row]:
-        """Over connections that did not last, as far as both sides tell of them."""
+        """The row over connections that broke, for which both sides have left an account."""
         pairs = list(self._pairs(is_up=False))
         total = sum(sent.number for sent, _ in pairs)
         if not total:
@@ -304,7 +310,7 @@ class _Farm:
         yield self._row("MFPs", "sent over connections that broke or were left", total, parts)
 
     def _pairs(self, *, is_up: bool) -> Iterator[tuple[SentAccount, ReceivedAccount]]:
-        """Both sides of connections; is_up: those that lasted to the end of the run on both."""
+        """Both sides of connections; is_up: those that lasted to the end of the run on both sides."""
         for sender, builder, sent, came in self._known_pairs():
             if self._lasts(sender, builder, sent, came) == is_up:
                 yield sent, came
@@ -314,8 +320,8 @@ class _Farm:
         return sent.is_up and came.is_up and not sender.has_left and not builder.has_left
 
     def _known_pairs(self) -> Iterator[tuple[NodeCounters, NodeCounters, SentAccount, ReceivedAccount]]:
-        """Who sends, who takes, and what both say of each other. Numbers that are of a process that died, and another
-        came in its place, are not compared."""
+        """Sender, receiver, and the accounts of both sides. Numbers of a process that died and was replaced are not
+        compared."""
         nodes: dict[int, list[NodeCounters]] = {}
         for node in self._nodes:
             nodes.setdefault(node.rank, []).append(node)
@@ -344,7 +350,8 @@ class _Farm:
         return kept_back + sum(self._of("bu", "builder", name) for name in DISCARDED)
 
     def _told_row(self, end: str) -> Row:
-        """What the manager was told, builder by builder, and what those say that have left a record of their end."""
+        """Packets reported to the manager, builder by builder, against the records of builders that have left a
+        final one."""
         total = self._of_manager(f"meps_{end}")
         lives = {(node.rank, node.account.life) for node in self._nodes if not node.has_left and node.is_a("bu")}
         afterwards = sum((_reconcile(self._nodes, told) for told in _told(self._nodes)
@@ -357,7 +364,7 @@ class _Farm:
         return self._row("MEPs", f"built {end}", total + n_after, parts)
 
     def _last_words_rows(self) -> Iterator[Row]:
-        """Builders that were considered dead but went on: what they built by their own account."""
+        """Builders that were considered dead but continued: the packets that they built, by their own account."""
         lost = {(told.rank, told.life): told for told in _told(self._nodes) if told.is_lost}
         for node in self._nodes:
             told = lost.get((node.rank, node.account.life))
@@ -390,18 +397,18 @@ class _Farm:
 
 
 def _with_unexplained(row: Row) -> Row:
-    """What both sides together do not account for, as a part of its own; the row does not close by it."""
+    """The row with an extra part for what neither side accounts for; this part does not make it balance."""
     difference = row.total - sum(value for _, value in row.parts)
     return replace(row, parts=(*row.parts, (UNEXPLAINED, difference))) if difference else row
 
 
 def _without_unexplained(row: Row) -> Row:
-    """What is on its way is no part."""
+    """The row without the part for messages in transit."""
     return replace(row, parts=tuple(part for part in row.parts if part[0] != UNEXPLAINED))
 
 
 def _is_of(life: int, account: Account) -> bool:
-    """0: of no process yet, or it is not known."""
+    """True if the account is of this process. 0: of no process yet, or unknown."""
     return life in (0, short_life(account.life))
 
 

@@ -17,7 +17,7 @@ MAX_SAMPLES = 2000
 
 @dataclass(frozen=True)
 class Sample:
-    """A node at one moment. Counts are since its start."""
+    """A node's counts at one moment, since its start."""
 
     time_s: float
     bytes_built: int
@@ -28,7 +28,7 @@ class Sample:
 
 @dataclass(frozen=True)
 class NodeRecord:
-    """One node's part of a run; of a node that came again there are two."""
+    """One node's part of a run; a node that restarted has two records."""
 
     rank: int
     host: str
@@ -41,7 +41,7 @@ class NodeRecord:
     states: Mapping[str, str] = field(default_factory=dict)
     notices: tuple[Notice, ...] = ()
     failure: str = ""
-    has_left: bool = False  # before the end of the run
+    has_left: bool = False  # left before the end of the run
     account: Account = field(default_factory=Account)
 
     def as_bytes(self) -> bytes:
@@ -50,7 +50,7 @@ class NodeRecord:
 
     @classmethod
     def from_bytes(cls, content: bytes) -> Self:
-        """Raises ValueError."""
+        """Reads a record. Raises ValueError."""
         try:
             fields = decode(content, MAX_FRAME_BYTES)
             series = tuple(Sample(*map(float, row)) for row in fields.pop("series")[: 2 * MAX_SAMPLES])  # type: ignore[arg-type]
@@ -85,7 +85,7 @@ class NodeRecord:
 
 
 class SampleSeries:
-    """Samples over a run of any length: when there are too many, every second one goes."""
+    """Samples over a run of any length: when there are too many, every second one is dropped."""
 
     def __init__(self) -> None:
         self._samples: list[Sample] = []

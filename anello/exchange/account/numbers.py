@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What a node knows by identity: numbers of messages and of packets, with which a ledger closes where nodes died."""
+"""A node's account by identity: numbers of messages and of packets, with which a ledger balances where nodes died."""
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
@@ -10,9 +10,9 @@ MAX_LISTED = 1 << 20  # entries of one kind; an engine gives far fewer
 
 @dataclass(frozen=True)
 class SentAccount:
-    """MFPs to one builder over the last connection with it. number: of the last; is_up: it lasted to the end;
-    n_in_flight: of those, how many the transport had said nothing of when the node ended; to_life: short_life() of the
-    process there."""
+    """MFPs sent to one builder over the last connection with it. number: of the last MFP; is_up: the connection
+    lasted to the end; n_in_flight: MFPs for which the transport had reported no completion when the node ended;
+    to_life: short_life() of the builder's process."""
 
     number: int
     is_up: bool
@@ -22,8 +22,8 @@ class SentAccount:
 
 @dataclass(frozen=True)
 class ReceivedAccount:
-    """MFPs of one readout unit over the last connection with it: newest number, how many numbers came, and how many of
-    those before the newest never did; of_life: as Sent.to_life."""
+    """MFPs received from one readout unit over the last connection with it: the newest number, how many numbers
+    arrived, and how many before the newest never did; of_life: short_life() of the readout unit's process."""
 
     newest: int
     n_come: int
@@ -34,7 +34,7 @@ class ReceivedAccount:
 
 @dataclass(frozen=True)
 class ReportedAccount:
-    """What one life of a builder reported to the manager. untold: packets assigned to it and not
+    """Packets that one life of a builder reported to the manager. The last member: packets assigned to it and not
     reported before it was lost or the manager ended."""
 
     rank: int
@@ -47,8 +47,8 @@ class ReportedAccount:
 
 @dataclass(frozen=True)
 class Account:
-    """life: distinguishes a process from its replacement. handed_on: the last packets, and how many sources
-    each lacks. sent_to, come_from: by rank. builders: at the manager."""
+    """The account of one process. life: distinguishes it from its replacement. handed_on: the last packets, and how
+    many sources each lacks. sent_to, come_from: by rank. builders: at the manager."""
 
     life: int = 0
     sent_to: Mapping[int, SentAccount] = field(default_factory=dict)
@@ -58,7 +58,7 @@ class Account:
 
     @classmethod
     def of(cls, fields: Mapping[str, Any]) -> Self:
-        """From what _engine.ExchangeNode.account() gives, or as_dict(). Raises ValueError."""
+        """Reads what _engine.ExchangeNode.account() or as_dict() returned. Raises ValueError."""
         try:
             return cls(
                 life=_count(fields["life"]),
@@ -71,7 +71,7 @@ class Account:
             raise ValueError(f"this is no account of a node: {error}") from error
 
     def as_dict(self) -> dict[str, Any]:
-        """Plain values, for JSON."""
+        """The account as plain values, for JSON."""
         return {
             "life": self.life,
             "sent_to": {rank: [sent.number, sent.is_up, sent.n_in_flight, sent.to_life]
@@ -85,7 +85,7 @@ class Account:
 
 
 def short_life(life: int) -> int:
-    """As messages of the exchange name a process (engine/exchange/messages/messages.hpp)."""
+    """The short form of a life that messages of the exchange carry (engine/exchange/messages/messages.hpp)."""
     return (life ^ life >> 32) & 0xFFFFFFFF
 
 
@@ -106,7 +106,7 @@ def _told(row: Any) -> ReportedAccount:
 
 
 def _count(value: Any) -> int:
-    """Other nodes' records may say anything."""
+    """Checks that a value of another node's record is a valid count."""
     number = int(value)
     if not 0 <= number < 1 << 64:
         raise ValueError(f"{number} is no count")

@@ -21,7 +21,7 @@ LEGS = {"first_to_built": "first part come → packet built", WHOLE_WAY: "part r
 
 @dataclass(frozen=True)
 class PointToPoint:
-    """What the same transport carries between two idle nodes; 0: it was not measured."""
+    """The bandwidth and latency that the same transport reaches between two idle nodes; 0: it was not measured."""
 
     gbit_per_s: float = 0.0
     about: str = ""
@@ -34,9 +34,9 @@ class ExchangeRecord(Record):
     config: ExchangeConfig
     n_nodes: int = 1
     nodes: tuple[NodeRecord, ...] = ()
-    absent: Mapping[int, str] = field(default_factory=dict)  # nodes without a record of their own end, and why
+    absent: Mapping[int, str] = field(default_factory=dict)  # nodes without a final record of their own, and why
     point_to_point: PointToPoint = field(default_factory=PointToPoint)
-    rendezvous: Mapping[str, int] = field(default_factory=dict)  # what was refused at the start, by cause
+    rendezvous: Mapping[str, int] = field(default_factory=dict)  # peers refused at the start, by cause
     start: str = ""  # how nodes were started, in words
 
     def ledger(self) -> Ledger:
@@ -56,7 +56,7 @@ class ExchangeRecord(Record):
 
     @property
     def seconds(self) -> float:
-        """From the start to the end of the run, as its longest node has it."""
+        """Duration of the run from start to end, s: that of its longest-running node."""
         return max((node.wall_s for node in self.nodes), default=0.0)
 
     def total(self, block: str, name: str) -> int:
@@ -68,7 +68,7 @@ def together(
     config: ExchangeConfig, nodes: Sequence[NodeRecord], *, n_nodes: int, absent: Mapping[int, str],
     machine: CpuTime | None = None, **other: Any,
 ) -> ExchangeRecord:  # fmt: skip
-    """The record of the run from those of its nodes. machine: what rank 0's machine did meanwhile."""
+    """The record of the run, made from its nodes' records. machine: activity of rank 0's machine during the run."""
     counters: CounterDict = {}
     for node in nodes:
         for block, values in node.counters.items():

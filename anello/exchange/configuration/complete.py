@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The configuration of an exchange together with that of the chain before it, which is in a file of its own."""
+"""The configuration of an exchange completed by that of the chain before it, which is in another file."""
 
 from pathlib import Path
 
@@ -11,7 +11,8 @@ from anello.exchange.configuration.python_keys import GENERATOR
 
 
 def with_its_chain(config: ExchangeConfig, path: Path | None) -> Config:
-    """path: of the exchange's file, from whose folder input.config counts. Raises ConfigError."""
+    """Adds the chain's configuration. path: of the exchange's file; input.config is relative to its folder. Raises
+    ConfigError."""
     if config.input.from_ == GENERATOR:
         return config
     file = ((path.parent if path else Path()) / config.input.config).resolve()

@@ -29,14 +29,22 @@ from anello.exchange.engine_keys import FabricKeys
 from anello.system.run_directory import of_node
 
 MFP_HEADER_BYTES = 48
-BYTES_BESIDE_FRAGMENT = 2 + 4  # its size and checksum, in the packet's header
+BYTES_BESIDE_FRAGMENT = 2 + 4  # a fragment's size and checksum, in the packet's header
 ALIGNMENT_BYTES = 8
-# What may differ from node to node; everything else must be the same.
-# fmt: off
+# Keys that may differ from node to node; all others must be the same.
 OWN_KEYS = frozenset(
     {
-        "run.directory", "run.display", "fabric.host", "fabric.port", "fabric.ucx_net_devices", "threads.cores",
-        "threads.layout", "threads.near", "output.file", "publish.address", "input.config",
+        "run.directory",
+        "run.display",
+        "fabric.host",
+        "fabric.port",
+        "fabric.ucx_net_devices",
+        "threads.cores",
+        "threads.layout",
+        "threads.near",
+        "output.file",
+        "publish.address",
+        "input.config",
     }
 )
 # fmt: on
@@ -66,7 +74,7 @@ class ExchangeConfig(Config):
         return self._of_chain
 
     def behind(self, chain: FrontEndsConfig, file: str) -> Self:
-        """This configuration after a chain, whose configuration was read from `file`. Raises ConfigError."""
+        """This configuration for a chain whose configuration was read from `file`. Raises ConfigError."""
         if chain.chain != self.input.from_:
             raise ConfigError(
                 "input.config",
@@ -79,7 +87,7 @@ class ExchangeConfig(Config):
         return own
 
     def on_cores(self, own: Sequence[int], chain: FrontEndsConfig) -> Self:
-        """This configuration with cores for its threads, and a chain that has some, too."""
+        """This configuration with cores for its threads and for the chain, if that has some."""
         placed = self.model_copy(update={"threads": self.threads.model_copy(update={"cores": list(own)})})
         placed._of_chain = chain
         return placed
@@ -118,14 +126,15 @@ class ExchangeConfig(Config):
 
     @property
     def max_mfp_bytes(self) -> int:
-        """A readout unit's part of a multi-event packet, as large as it can be (docs/reference/mfp.md)."""
+        """Greatest size of a readout unit's part of a multi-event packet (docs/reference/mfp.md)."""
         if self.input.from_ != GENERATOR:
             return self.fabric.max_message_bytes
         packing, aligned = self.exchange.packing, -(-self.generator.fragment_max_bytes // 8) * 8
         return MFP_HEADER_BYTES + -(-2 * packing // 4) * 4 + 4 * packing + 8 + packing * aligned
 
     def roles_of(self, n_nodes: int) -> list[str]:
-        """em, sb, ru, bu of each node, joined by +. Raises ConfigError where they are of another number."""
+        """The roles em, sb, ru, bu of each node, joined by +. Raises ConfigError where they are for another number
+        of nodes."""
         given = self.exchange.roles
         roles = each(given, n_nodes)
         rule = f'must be ["all"] or name each node, and there are {n_nodes}' if roles is None else objection(roles)
@@ -134,16 +143,16 @@ class ExchangeConfig(Config):
         return roles
 
     def manager(self, n_nodes: int) -> int:
-        """The node that is the event manager."""
+        """The number of the node that is the event manager."""
         return next(node for node, roles in enumerate(self.roles_of(n_nodes)) if "em" in roles.split("+"))
 
     def whole(self) -> dict[str, Scalar]:
-        """With those of the chain before the exchange."""
+        """All values, including those of the chain before the exchange."""
         chain = self._of_chain.as_given() if self._of_chain else {}
         return self.as_given() | {f"input.config.{key}": value for key, value in chain.items()}
 
     def common_values(self) -> dict[str, Scalar]:
-        """What must be the same on all nodes, by dotted key."""
+        """Values that must be the same on all nodes, by dotted key."""
         given = self.as_given().items()
         values = {key: value for key, value in given if key not in OWN_KEYS and not key.startswith(OWN_SECTIONS)}
         return values | {f"input.config.{key}": value for key, value in self._values_of_chain()}
@@ -158,7 +167,7 @@ class ExchangeConfig(Config):
                 yield key, value
 
     def fingerprint(self) -> str:
-        """The same for configurations that can work together."""
+        """A digest that is the same for all configurations that can work together."""
         return hashlib.sha256(json.dumps(self.common_values(), sort_keys=True).encode()).hexdigest()[:16]
 
     def relations(self) -> Iterator[Relation]:

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The keys of the exchange that no C++ code reads, each declared here alone, or whose values depend on which chains
-there are: the engine is told what they come to."""
+"""The keys of the exchange that no C++ code reads, and those whose values depend on the registered chains; each is
+declared only here. The engine receives the values computed from them."""
 
 from typing import Annotated, Literal
 
@@ -11,7 +11,8 @@ from anello.configuration.python_keys import OneOf
 from anello.configuration.section import Section
 
 GENERATOR = "generator"
-FEEDING = tuple(chain for chain in registry.names() if registry.registration(chain).feed)  # may stand before it
+# chains that may stand before the exchange
+FEEDING = tuple(chain for chain in registry.names() if registry.registration(chain).feed)
 OUTPUTS = {"nothing": "they are counted and checked", "store": "each builder writes a file"}
 OUTPUTS_OF_CHAINS = {
     output: f"{meaning}, with input {chain}"

@@ -1,15 +1,15 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Which node has which roles: em (event manager), sb (standby), ru (readout unit), bu (builder unit)."""
+"""The roles of the nodes: em (event manager), sb (standby), ru (readout unit), bu (builder unit)."""
 
 from collections.abc import Sequence
 
-LEAST_WITH_STANDBY = 3  # nodes: of two, none can tell whether the other is gone
-# Of node 1; node 0 manages, and all read out and build.
+LEAST_WITH_STANDBY = 3  # nodes: with only two, neither can decide whether the other has died
+# Roles of node 1; node 0 manages, and all nodes read out and build.
 IN_SHORT: dict[tuple[str, ...], str] = {("all",): "ru+bu", ("all+sb",): "sb+ru+bu"}
 
 
 def each(roles: Sequence[str], n_nodes: int) -> list[str] | None:
-    """Of each node, joined by +; None where they are of another number of nodes."""
+    """The roles of each node, joined by +; None where they are for another number of nodes."""
     second = IN_SHORT.get(tuple(roles))
     if second:
         return ["em+ru+bu", second, *["ru+bu"] * (n_nodes - 2)][:n_nodes]
@@ -19,7 +19,7 @@ def each(roles: Sequence[str], n_nodes: int) -> list[str] | None:
 
 
 def objection(roles: Sequence[str]) -> str:
-    """What a standby needs, and this farm has not; empty: nothing."""
+    """What a standby needs and this farm lacks; empty: nothing."""
     words = [node.split("+") for node in roles]
     if not any("sb" in node for node in words):
         return ""

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """A client's connection to a Server (anello.exchange.rendezvous.server), by ZeroMQ.
 
-A thread keeps it, so that heartbeats go on whatever else the process does; it alone touches the socket.
+A thread keeps it, so that heartbeats continue whatever else the process does; only this thread touches the socket.
 """
 
 import math
@@ -24,14 +24,15 @@ LINGER_MS = 1000
 
 
 class Connection:
-    """The socket and its thread. Where the server is silent for too long, a message `ended` is made here, once."""
+    """The socket and its thread. When the server has been silent for too long, this class makes a message `ended`,
+    once."""
 
     def __init__(
         self, endpoint: str, kinds: frozenset[str], pace: Pace, keys: Keys | None, first: Message, *,
         option: str = "--rendezvous",
     ) -> None:  # fmt: skip
-        """kinds: of messages that may come. first: what is said before anything else; a heartbeat before it would be a
-        stranger's. option: with which the user gave the endpoint. Raises ConfigError."""
+        """Connects. kinds: of messages that the server may send. first: the first message; a heartbeat before it
+        would be taken for a stranger's. option: with which the user gave the endpoint. Raises ConfigError."""
         self._kinds, self._pace, self._option = kinds, pace, option
         self._was_heard = False
         self._context = zmq.Context()
@@ -49,7 +50,7 @@ class Connection:
         os.eventfd_write(self._wake, 1)
 
     def take(self, timeout_s: float | None) -> Message | None:
-        """None: nothing came in time."""
+        """The next message. None: none arrived in time."""
         try:
             return self._incoming.get(timeout=timeout_s) if timeout_s != 0 else self._incoming.get_nowait()
         except queue.Empty:
@@ -69,7 +70,7 @@ class Connection:
         link = self._context.socket(zmq.DEALER)
         link.setsockopt(zmq.IPV6, "[" in endpoint)
         link.setsockopt(zmq.MAXMSGSIZE, MAX_FRAME_BYTES)
-        # The same after a broken connection, so that the rendezvous knows this node again.
+        # The identity stays the same after a broken connection, so that the rendezvous recognises this node.
         link.setsockopt(zmq.ROUTING_ID, b"n" + secrets.token_bytes(16))
         if keys:
             link.curve_serverkey = keys.rendezvous_public
@@ -109,7 +110,7 @@ class Connection:
                 heard_s = math.inf
 
     def _send(self, message: Message) -> None:
-        with suppress(zmq.ZMQError):  # nobody is connected; the side that waits for the answer will notice
+        with suppress(zmq.ZMQError):  # there is no connection; the side that waits for the answer will notice it
             self._socket.send_multipart(message.frames(), zmq.DONTWAIT)
 
     def _receive(self) -> None:

@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The gate of a rendezvous: forwards TCP connections to ZeroMQ, which listens where only this process reaches it.
+"""The guard of a rendezvous: forwards TCP connections to ZeroMQ, which listens where only this process reaches it.
 
-ZeroMQ keeps every connection for as long as the other side likes, and a message until its last frame is there. Here a
-stranger has a place for ten seconds, and loses it earlier to a newer one; nodes keep theirs. A stranger's
-message is bounded to what a greeting needs, and so is what all have under way together.
+ZeroMQ keeps every connection for as long as the other side likes, and a message until its last frame has arrived. The
+guard lets a stranger stay for ten seconds, or less when a newer one needs the place; nodes keep their places. A
+stranger's message is limited to the size of a greeting, and so is the sum of all unfinished messages.
 """
 
 import selectors
@@ -18,20 +18,20 @@ from threading import Thread
 from anello.exchange.rendezvous.messages import MAX_FRAME_BYTES, MAX_FRAMES, MAX_HEADER_BYTES
 from anello.exchange.rendezvous.zmtp import BadZmtpError, Follower
 
-MAX_STRANGERS = 16  # three descriptors each: here, and both ends of the way to ZeroMQ
+MAX_STRANGERS = 16  # three descriptors each: here, and both ends of the connection to ZeroMQ
 MAX_STRANGERS_MESSAGE_BYTES = MAX_HEADER_BYTES + (16 << 10)
 MAX_MESSAGE_BYTES = 2 * MAX_FRAME_BYTES
-MAX_UNFINISHED_BYTES = 32 << 20  # of all connections together
+MAX_UNFINISHED_BYTES = 32 << 20  # bytes of all connections together
 STRANGERS_STAY_S = 10.0
 READ_BYTES = 64 << 10
 BACKLOG = 1024
-DEFER_S = 3600  # the kernel keeps connections until they say something; it cuts this to what it can count
+DEFER_S = 3600  # the kernel keeps connections until they send something; it reduces this to its own maximum
 DRAIN_S = 1.0
 
 
 @dataclass
 class _Direction:
-    """One direction: what was read and could not be written yet."""
+    """One direction of a connection: bytes that were read and not yet written."""
 
     source: socket.socket
     target: socket.socket | None
@@ -40,7 +40,7 @@ class _Direction:
     has_ended: bool = False
 
     def move(self) -> None:
-        """As much as possible without waiting. Raises OSError, BadZmtpError."""
+        """Moves as many bytes as possible without waiting. Raises OSError, BadZmtpError."""
         self._write()
         if self.buffer or self.has_ended:
             return
@@ -62,14 +62,14 @@ class _Connection:
 
     def __init__(self, client: socket.socket, now_s: float) -> None:
         self.since_s = now_s
-        self.is_known = False  # a node, or one that has the right key
+        self.is_known = False  # True for a node, or a peer with a valid key
         self.client = client
         self.inner: socket.socket | None = None
         self.inward = _Direction(client, None, Follower(MAX_STRANGERS_MESSAGE_BYTES, MAX_FRAMES))
         self.outward: _Direction | None = None
 
     def lead_on(self, place: str) -> None:
-        """Raises OSError."""
+        """Connects to ZeroMQ. Raises OSError."""
         self.inner = socket.socket(socket.AF_UNIX)
         self.inner.setblocking(False)
         self.inner.connect(place)
@@ -90,12 +90,12 @@ class _Connection:
 
 
 class ConnectionGuard:
-    """Listens until it is closed. counts: read by whoever reports them."""
+    """The guard; it listens until it is closed. counts: refused and dropped connections, for the rendezvous' report."""
 
     def __init__(
         self, listening: socket.socket, place: str, *, has_keys: bool, is_node: Callable[[bytes], bool]
     ) -> None:
-        """place: ZeroMQ's unix socket. is_node: of an identity; asked from the gate's thread."""
+        """Starts the guard. place: ZeroMQ's unix socket. is_node: of an identity; called from the guard's thread."""
         self._listening, self._place, self._has_keys, self._is_node = listening, place, has_keys, is_node
         self._counts: Counter[str] = Counter()
         self._passages: list[_Connection] = []
@@ -107,7 +107,7 @@ class ConnectionGuard:
         self._thread.start()
 
     def close(self) -> None:
-        """When ZeroMQ has closed its side, so that its last words still leave."""
+        """Ends the guard after ZeroMQ has closed its side, so that ZeroMQ's last messages are still sent."""
         self._rope.close()
         self._thread.join()
 
@@ -138,7 +138,7 @@ class ConnectionGuard:
     def _accept(self) -> None:
         try:
             client, _ = self._listening.accept()
-        except OSError:  # it went away again, or there are no descriptors
+        except OSError:  # the connection was closed again, or there are no descriptors
             return
         client.setblocking(False)
         client.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
@@ -175,14 +175,15 @@ class ConnectionGuard:
             self._watch(passage)
 
     def _knows(self, passage: _Connection) -> bool:
-        """With keys ZeroMQ says READY to those only who have one; without, the rendezvous knows its nodes."""
+        """True if the peer is known. With keys ZeroMQ answers READY only to peers that have one; without, the
+        rendezvous knows its nodes."""
         if self._has_keys:
             return passage.outward is not None and passage.outward.follower.is_ready
         identity = passage.inward.follower.identity
         return bool(identity) and self._is_node(identity)
 
     def _watch(self, passage: _Connection) -> None:
-        """A side is read when what came from it before has gone on."""
+        """Watches a side for input only when all its earlier bytes were passed on."""
         inward, outward = passage.inward, passage.outward
         ways = [(passage.client, inward, outward)]
         if passage.inner and outward:
@@ -200,7 +201,7 @@ class ConnectionGuard:
                 self._selector.register(one, events, passage)
 
     def _send_away(self) -> None:
-        """Connections that stay too long, and the one with most bytes pending if the total is too much."""
+        """Closes connections that stay too long, and the one with most bytes pending if the total is too large."""
         now_s = time.monotonic()
         for passage in [one for one in self._passages if not one.is_known and now_s - one.since_s > STRANGERS_STAY_S]:
             self._refuse(passage)
@@ -223,7 +224,8 @@ class ConnectionGuard:
 
 
 def listening_socket(endpoint: str) -> socket.socket:
-    """endpoint: tcp://host:port; host * for all, port 0 or * for any. Raises OSError, ValueError."""
+    """A listening socket. endpoint: tcp://host:port; host * for all, port 0 or * for any. Raises OSError,
+    ValueError."""
     host, _, port = endpoint.removeprefix("tcp://").rpartition(":")
     host = host.strip("[]")
     family = socket.AF_INET6 if ":" in host else socket.AF_INET
@@ -241,6 +243,6 @@ def listening_socket(endpoint: str) -> socket.socket:
 
 
 def endpoint_of(listening: socket.socket) -> str:
-    """As ZeroMQ writes it."""
+    """The socket's endpoint in ZeroMQ's notation."""
     host, port, *_ = listening.getsockname()
     return f"tcp://[{host}]:{port}" if listening.family == socket.AF_INET6 else f"tcp://{host}:{port}"

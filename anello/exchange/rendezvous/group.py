@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""How the nodes of a run know each other, whatever started them: MPI, a rendezvous, or one command on one machine."""
+"""The interface by which the nodes of a run know each other, whatever started them: MPI, a rendezvous, or one
+command on one machine."""
 
 import os
 import platform
@@ -22,18 +23,18 @@ class StartError(RuntimeError):
 
 
 class GroupEndedError(StartError):
-    """The group has ended because its leader is gone. A running node ends cleanly and writes what it knows."""
+    """The group has ended because its leader has died. A running node ends in order and writes its own record."""
 
 
 class EndOrderedError(StartError):
-    """The operator does not want the run any more."""
+    """The operator has cancelled the run."""
 
     exit_code = 0
 
 
 @dataclass(frozen=True)
 class Hello:
-    """What a node says of itself before it may take part."""
+    """A node's description of itself, sent before it may take part."""
 
     rank: int
     n_nodes: int
@@ -41,7 +42,7 @@ class Hello:
     pid: int
     version: str
     fingerprint: str
-    values: Mapping[str, Any]  # ExchangeConfig.common_values, to name what differs
+    values: Mapping[str, Any]  # ExchangeConfig.common_values, to name the keys that differ
 
     @classmethod
     def of(cls, config: ExchangeConfig, rank: int, n_nodes: int) -> Self:
@@ -55,7 +56,7 @@ class Hello:
 
     @classmethod
     def from_dict(cls, fields: Mapping[str, Any]) -> Self:
-        """Raises ValueError: what comes from the network may be anything."""
+        """Reads a description. Raises ValueError: data from the network may be anything."""
         numbers = {name: fields.get(name) for name in ("rank", "n_nodes", "pid")}
         words = {name: fields.get(name) for name in ("host", "version", "fingerprint")}
         values = fields.get("values")
@@ -73,7 +74,7 @@ class Hello:
 
 @dataclass(frozen=True)
 class News:
-    """What became of another node. address: of one that came again; None: it is gone."""
+    """News of another node. address: of one that has returned; None: the node has died or left."""
 
     rank: int
     what: str
@@ -81,7 +82,7 @@ class News:
 
 
 class Group(Protocol):
-    """The nodes of a run, seen from one of them. Any call may raise StartError: the run cannot go on here."""
+    """The nodes of a run, seen from one of them. Any call may raise StartError: this node cannot continue the run."""
 
     @property
     def rank(self) -> int: ...
@@ -89,53 +90,55 @@ class Group(Protocol):
     def size(self) -> int: ...
     @property
     def farm_id(self) -> int:
-        """64 bits that all nodes of this run know, and nobody else."""
+        """A number of 64 bits that only the nodes of this run know."""
 
     @property
     def comes_again(self) -> bool:
-        """This node takes the place of one that died in the run that goes on."""
+        """True if this node replaces one that died in the run that is in progress."""
 
     @property
     def leads(self) -> bool:
-        """This node shows progress, ends the run, and takes all records in: that of rank 0, and where that is gone in
-        the run, the one of lowest rank that is left."""
+        """True if this node shows progress, ends the run, and collects all records: rank 0, or if that died during
+        the run, the lowest rank that is left."""
 
     @property
     def may_leave(self) -> bool:
-        """A node may go before the others. MPI ends them all together."""
+        """True if a node may leave before the others. MPI ends them all together."""
 
     def meet(self, address: bytes) -> dict[int, bytes]:
-        """Everybody's address by rank, once all have met; of one that comes again: of those that are there."""
+        """Waits for all nodes and returns their addresses by rank; a node that has returned gets those of the nodes
+        present."""
 
     def barrier(self) -> None:
-        """Until all have come."""
+        """Waits until all nodes have called it."""
 
     def gather(self, content: bytes) -> list[tuple[int, bytes]]:
-        """Where this node leads (rank, what it gave), with the last words of those that left; elsewhere nothing."""
+        """At the leader: (rank, record) of each node, including those that left earlier; at other nodes an empty
+        list."""
 
     def leave(self, content: bytes, why: str) -> None:
-        """Before the others: content is for the leader's gather()."""
+        """Leaves before the others: content is for the leader's gather()."""
 
     def tell(self, content: bytes) -> None:
-        """For the leader, which only wants the latest. Never waits."""
+        """Sends a report to the leader, which keeps only the latest. Never waits."""
 
     def told(self) -> dict[int, bytes]:
-        """At the leader: the latest of each."""
+        """At the leader: the latest report of each node."""
 
     def stop_all(self, why: str) -> None:
-        """The leader: asks everybody, itself too, to end the run in order."""
+        """At the leader: asks all nodes, itself too, to end the run in order."""
 
     def stop_wanted(self) -> str:
-        """Why the run is to end; empty: it is not."""
+        """Why the run is to end; empty: it is to continue."""
 
     def news(self) -> list[News]:
-        """Since the last time."""
+        """News of other nodes since the last call."""
 
     def notices(self) -> list[str]:
-        """Lines for the operator since the last time."""
+        """Lines for the operator since the last call."""
 
     def counters(self) -> dict[str, int]:
-        """After gather(), at the leader: what was refused at the start, by cause."""
+        """At the leader, after gather(): numbers of peers refused at the start, by cause."""
 
     def close(self) -> None: ...
 
@@ -145,7 +148,7 @@ def own_version() -> str:
 
 
 def disagreement(newcomer: Hello, first: Hello) -> str:
-    """Why these two cannot work together; empty: they can."""
+    """Why these two nodes cannot work together; empty: they can."""
     if newcomer.n_nodes != first.n_nodes:
         return f"was started for {newcomer.n_nodes} nodes, {first} for {first.n_nodes}"
     if newcomer.version != first.version:
@@ -159,5 +162,5 @@ def disagreement(newcomer: Hello, first: Hello) -> str:
 
 
 def named(ranks: list[int]) -> str:
-    """`node 3`, `nodes 3, 5`."""
+    """The nodes in words: `node 3`, `nodes 3, 5`."""
     return f"node{'s' if len(ranks) > 1 else ''} {', '.join(map(str, ranks))}"

@@ -17,7 +17,7 @@ class RendezvousGroup:
     """Satisfies anello.exchange.rendezvous.group.Group."""
 
     def __init__(self, endpoint: str, hello: Hello, pace: Pace, keys: Keys | None = None) -> None:
-        """Waits until all are there. Raises StartError, ConfigError."""
+        """Joins the rendezvous, and waits until all nodes are there. Raises StartError, ConfigError."""
         self._hello, self._pace, self._endpoint = hello, pace, endpoint
         self._link = Connection(endpoint, TO_NODES, pace, keys, first=Message("hello", hello.as_dict()))
         self._missing: list[int] | None = None
@@ -27,7 +27,7 @@ class RendezvousGroup:
         self._counters: dict[str, int] = {}
         self._stop_wanted = ""
         self._leads = hello.rank == 0
-        self._ended: StartError | None = None  # why nothing goes on here
+        self._ended: StartError | None = None  # why this node cannot continue
         try:
             welcome = self._awaited("welcome", pace.patience_s, self._nobody_answered)
         except BaseException:
@@ -36,7 +36,7 @@ class RendezvousGroup:
         self._farm_id = int(welcome.fields["farm_id"])
         self._comes_again = bool(welcome.fields["comes_again"])
         self._leads &= not self._comes_again
-        self._is_held = bool(welcome.fields.get("held", False))  # an operator says when the run starts
+        self._is_held = bool(welcome.fields.get("held", False))  # an operator decides when the run starts
 
     def __enter__(self) -> Self:
         return self
@@ -76,7 +76,7 @@ class RendezvousGroup:
             self._together(Message("barrier"), None if self._is_held else self._pace.patience_s)
 
     def gather(self, content: bytes) -> list[tuple[int, bytes]]:
-        """Waits for the leader as long as the rendezvous is alive: others may need longer."""
+        """Waits for the leader as long as the rendezvous lives: other nodes may need longer."""
         self._link.send(Message("gather", payload=(content,)))
         answer = self._awaited("gather", None, lambda: "")
         self._counters = {str(name): int(n) for name, n in answer.fields.get("counters", {}).items()}
@@ -115,9 +115,9 @@ class RendezvousGroup:
     def close(self) -> None:
         self._link.close()
 
-    # --- What comes -------------------------------------------------------------------------------------------------
+    # --- Messages from the server ---------------------------------------------------------------------------------
     def _together(self, message: Message, timeout_s: float | None) -> Message:
-        """timeout_s: None: as long as the rendezvous is alive."""
+        """Does a step that all nodes do together. timeout_s: None: as long as the rendezvous lives."""
 
         def late() -> str:
             return f"the {WORDS[message.kind]} took longer than {self._pace.timeout_s:g} s"
@@ -126,7 +126,7 @@ class RendezvousGroup:
         return self._awaited(message.kind, timeout_s, late)
 
     def _awaited(self, kind: str, timeout_s: float | None, late: Callable[[], str]) -> Message:
-        """late: the words for a time-out. Raises StartError."""
+        """Waits for a message of this kind. late: the words for a time-out. Raises StartError."""
         deadline_s = None if timeout_s is None else time.monotonic() + timeout_s
         while True:
             left_s = None if deadline_s is None else max(0.0, deadline_s - time.monotonic())

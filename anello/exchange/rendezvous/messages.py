@@ -15,7 +15,7 @@ from anello.system.json_messages import MalformedError, decode, encode
 MAGIC = b"anello exchange 1"
 MAX_FRAME_BYTES = 8 << 20
 MAX_HEADER_BYTES = 64 << 10
-MAX_FRAMES = 2048  # an address or a record of every node, and the two in front
+MAX_FRAMES = 2048  # an address or a record of every node, and the two frames before them
 
 FROM_NODES = frozenset({"hello", "alive", "meet", "barrier", "gather", "tell", "stop", "leave"})
 TO_NODES = frozenset(
@@ -50,20 +50,20 @@ class Message:
         return Message(self.kind, self.fields | fields, self.payload)
 
     def by_rank(self) -> list[tuple[int, bytes]]:
-        """The payload of an answer that holds something of several nodes."""
+        """The payload of an answer that has a part for each of several nodes."""
         return list(zip(self.fields["ranks"], self.payload, strict=True))
 
 
-Outgoing = tuple[bytes, Message]  # identity of the receiver's connection, and what it is sent
+Outgoing = tuple[bytes, Message]  # identity of the receiver's connection, and its message
 
 
 def of_ranks(kind: str, contents: list[tuple[int, bytes]]) -> Message:
-    """What by_rank() takes apart."""
+    """Makes a message that by_rank() reads."""
     return Message(kind, {"ranks": [rank for rank, _ in contents]}, tuple(content for _, content in contents))
 
 
 def parse(frames: Sequence[bytes], kinds: frozenset[str]) -> Message:
-    """kinds: those that may come from that side. Raises MalformedError."""
+    """Reads a message. kinds: those that this side may send. Raises MalformedError."""
     if len(frames) < 2 or frames[0] != MAGIC:
         raise MalformedError("it is no message of this exchange")
     if len(frames) > MAX_FRAMES:
@@ -75,5 +75,5 @@ def parse(frames: Sequence[bytes], kinds: frozenset[str]) -> Message:
 
 
 def milliseconds_until(deadline_s: float) -> int:
-    """For a poller, which takes whole ones: never too few."""
+    """The time left for a poller, in whole milliseconds, rounded up."""
     return math.ceil(max(0.0, deadline_s - time.monotonic()) * 1e3)

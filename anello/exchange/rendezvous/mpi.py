@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The Group of nodes that `mpirun` started. MPI ends the whole job when a process dies: no node can return here.
+"""The Group of nodes that `mpirun` started. MPI ends the whole job when a process dies: no node can return.
 
-Everything goes through rank 0 by single messages that are asked for, never waited for inside MPI, so that a node that
-does not come is named instead of blocking all others.
+Everything passes rank 0 in single messages that the code polls for and never waits for inside MPI: a node that does not
+answer is then named instead of blocking all others.
 """
 
 import os
@@ -25,12 +25,12 @@ SIZE_VARIABLES = ("OMPI_COMM_WORLD_SIZE", "PMI_SIZE", "PMIX_SIZE")
 
 
 def was_started_by_mpi(environment: Mapping[str, str] = os.environ) -> bool:
-    """By mpirun of OpenMPI or MPICH, or by a launcher that speaks for them."""
+    """True if mpirun of OpenMPI or MPICH, or a compatible launcher, has started this process."""
     return any(name in environment for name in SIZE_VARIABLES)
 
 
 def world() -> "MPI.Intracomm":
-    """All processes of this job, with a channel of our own. Raises ConfigError without mpi4py."""
+    """All processes of this job, with a communicator of our own. Raises ConfigError without mpi4py."""
     try:
         from mpi4py import MPI
     except (ImportError, RuntimeError) as error:
@@ -40,7 +40,7 @@ def world() -> "MPI.Intracomm":
 
 
 def abort() -> None:
-    """Ends all processes of the job: MPI's own end would wait for those that do not come."""
+    """Ends all processes of the job: MPI's own end would wait for processes that never arrive."""
     from mpi4py import MPI
 
     MPI.COMM_WORLD.Abort(StartError.exit_code)
@@ -50,10 +50,10 @@ class MpiGroup:
     """Satisfies anello.exchange.rendezvous.group.Group."""
 
     def __init__(self, world: "MPI.Intracomm", hello: Hello, pace: Pace) -> None:
-        """Raises StartError where nodes do not come or disagree."""
+        """Joins the group. Raises StartError where nodes are missing or disagree."""
         self._world, self._pace = world, pace
         self._told: dict[int, bytes] = {}
-        self._sent: list[Any] = []  # requests that are under way, which MPI wants kept
+        self._sent: list[Any] = []  # requests in progress: MPI needs them to be kept
         self._stop_wanted = ""
         self._farm_id = 0
         self._agree(hello)
@@ -90,7 +90,7 @@ class MpiGroup:
         self._together("barrier", None, lambda given: (None, ""))
 
     def gather(self, content: bytes) -> list[tuple[int, bytes]]:
-        """Everybody ends within the timeout of node 0, which tells all to stop."""
+        """All nodes end within the timeout of node 0, which sends all of them the order to stop."""
         if self.rank:
             self._send(content, 0, STEP)
             self._finish_sends()
@@ -132,7 +132,7 @@ class MpiGroup:
         return {}
 
     def close(self) -> None:
-        """Leaves MPI's own end to mpi4py, which waits there for all."""
+        """Leaves MPI's own end to mpi4py, which waits for all processes."""
         self._finish_sends()
 
     # --- Steps that all do together ---------------------------------------------------------------------------------
@@ -145,7 +145,8 @@ class MpiGroup:
         self._farm_id = self._together("welcome", hello.as_dict(), judge)
 
     def _together(self, step: str, given: Any, judge: Callable[[dict[int, Any]], tuple[Any, str]]) -> Any:
-        """judge: at rank 0, from what each gave to (the answer for all, why the run cannot go on)."""
+        """Does a step that all nodes do together. judge: at rank 0, from the nodes' contributions to (the answer for
+        all, why the run cannot continue)."""
         if self.rank:
             self._send(given, 0, STEP)
             answer, why = self._awaited(ANSWER, f"node 0 did not answer at the {words_of(step)}")
@@ -162,7 +163,8 @@ class MpiGroup:
         return answer
 
     def _of_all(self, own: Any, step: str) -> dict[int, Any]:
-        """Raises StartError that names those who did not come; at the end they are only left out."""
+        """The contributions of all nodes. Raises StartError with the missing ones; at the end of the run they are
+        only left out."""
         given: dict[int, Any] = {0: own}
         deadline_s = time.monotonic() + self._pace.timeout_s
         while len(given) < self.size and time.monotonic() < deadline_s:
@@ -193,7 +195,7 @@ class MpiGroup:
             time.sleep(POLL_S)
 
     def _arrived(self, tag: int, but: Collection[int] = ()) -> list[tuple[int, Any]]:
-        """(rank, content) of each message that is here; at most one of a rank, and none of those in `but`."""
+        """(rank, content) of each message that has arrived; at most one of a rank, and none of the ranks in `but`."""
         arrived = []
         for rank in range(self.size):
             if rank not in but:

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Where nodes find each other and stay in touch: which are present, which are gone, which returned.
+"""How nodes find each other and stay in touch: which are present, which are gone, which returned.
 
-A state machine without sockets, threads or clock: rendezvous_server gives it messages and the time, and sends what it
-answers. A node is known by its rank, and on the wire by the identity of its connection.
+A state machine without sockets, threads or clock: the server passes messages and the time to it, and sends its answers.
+A node is known by its rank, and on the wire by the identity of its connection.
 """
 
 import math
@@ -24,7 +24,7 @@ MAX_LAST_WORDS = 64
 
 @dataclass(frozen=True)
 class Pace:
-    """Times in seconds. timeout: for all to come, and for each step that all do together."""
+    """Times in seconds. timeout: for all nodes to arrive, and for each step that all do together."""
 
     timeout_s: float = 30.0
     heartbeat_s: float = 0.5
@@ -33,13 +33,13 @@ class Pace:
 
     @property
     def patience_s(self) -> float:
-        """Of a node with the rendezvous, which decides first because it knows names."""
+        """How long a node waits for the rendezvous, which decides earlier because it can name the missing nodes."""
         return 1.1 * self.timeout_s + 0.5
 
 
 @dataclass
 class Member:
-    """A node that was let in."""
+    """A node that was admitted."""
 
     hello: Hello
     identity: bytes
@@ -51,11 +51,11 @@ class Member:
 
 @dataclass
 class _Contest:
-    """One that came for a rank that is taken. The words of a dead node may still arrive, together, when a link is
-    mended: that it lives is proved by words that come apart."""
+    """A newcomer that claims a rank which is taken. Messages of a dead node may still arrive, all at once, when a
+    link is repaired: only messages that arrive apart prove that it lives."""
 
     newcomer: Member
-    first_word_s: float | None = None  # of the one that is here, since the newcomer came
+    first_word_s: float | None = None  # first message of the present node since the newcomer arrived
 
     def is_answered(self, member: Member, apart_s: float) -> bool:
         if self.first_word_s is None and member.heard_s > self.newcomer.heard_s:
@@ -65,7 +65,8 @@ class _Contest:
 
 @dataclass
 class _Step:
-    """Something that all do together, once; waiting: what each gave. The end begins when the leader comes to it."""
+    """A step that all nodes do together, once; waiting: each node's contribution. The end begins when the leader
+    arrives at it."""
 
     deadline_s: float
     waiting: dict[int, bytes] = field(default_factory=dict)
@@ -73,21 +74,21 @@ class _Step:
 
 
 class Rendezvous:
-    """Feed it with on_message() and on_time(); both return what is to be sent."""
+    """The state machine. on_message() and on_time() feed it; both return the messages to be sent."""
 
     def __init__(self, n_nodes: int, pace: Pace, now_s: float, *, held: bool = False) -> None:
-        """held: an operator says when the run starts, by release()."""
+        """Starts without nodes. held: an operator starts the run, by release()."""
         self._n_nodes, self._pace = n_nodes, pace
-        self._is_led, self._is_held = held, held  # by an operator; until the operator has said so
+        self._is_led, self._is_held = held, held  # led by an operator; held until the operator starts the run
         self._stop_was_asked = False
-        self.state = RunState.CONFIGURED  # of the run; others read it
+        self.state = RunState.CONFIGURED  # of the run; other threads read it
         self._deadline_s = now_s + pace.timeout_s
         self._looked_s = now_s
-        self._have_met = False  # all were here at once
-        self.is_over = False  # everybody has left, or the run has failed
+        self._have_met = False  # all nodes were present at once
+        self.is_over = False  # all nodes have left, or the run has failed
         self._members: dict[int, Member] = {}
         self._contests: dict[int, _Contest] = {}  # by rank
-        self._refusals: dict[int, str] = {}  # the last one of each rank, while all are awaited
+        self._refusals: dict[int, str] = {}  # the last one of each rank, while nodes are still awaited
         self._steps: dict[str, _Step] = {}
         self._leader = 0  # rank
         self._last_words: list[tuple[int, bytes]] = []  # records of nodes that left before the end
@@ -95,7 +96,7 @@ class Rendezvous:
         self._out: list[Outgoing] = []
         self._notices: list[str] = []
         self.counters: Counter[str] = Counter()
-        self.failure = ""  # why the run could not begin, or ended before its time
+        self.failure = ""  # why the run could not begin, or ended too early
 
     @property
     def _is_gathering(self) -> bool:
@@ -105,7 +106,7 @@ class Rendezvous:
         return [rank for rank in range(self._n_nodes) if not self._is_here(rank)]
 
     def identities(self) -> frozenset[bytes]:
-        """Of the connections of those that are here, or wait for a place that is taken."""
+        """Identities of the connections of members, and of newcomers that wait for a place that is taken."""
         waiting = self._waiting()
         return frozenset(one.identity for one in (*self._here(), *waiting))
 
@@ -119,13 +120,13 @@ class Rendezvous:
         return RunState.READY if self._is_complete("barrier") else RunState.CONFIGURED
 
     def release(self) -> list[Outgoing]:
-        """The run may start."""
+        """Starts a run that was held."""
         self._is_held = False
         self._finish_steps()
         return self._take_out()
 
     def cancel(self, why: str) -> list[Outgoing]:
-        """The run is not wanted any more: all nodes end at once."""
+        """Cancels the run: all nodes end at once."""
         if not self.is_over:
             self._end_all(why, ordered=True)
         return self._take_out()
@@ -149,7 +150,7 @@ class Rendezvous:
         return self._take_out()
 
     def on_time(self, now_s: float) -> list[Outgoing]:
-        """To be called now and then, more often than a heartbeat."""
+        """Acts on time-outs. Must be called more often than a heartbeat."""
         self._forgive_pause(now_s)
         if not self.is_over:
             self._settle_contests(now_s)
@@ -160,7 +161,7 @@ class Rendezvous:
         return self._take_out()
 
     def _forgive_pause(self, now_s: float) -> None:
-        """After a pause of this process or machine, nodes are not silent just because nothing was read from them."""
+        """After a pause of this process or machine, no node counts as silent only because nothing was read from it."""
         pause_s, self._looked_s = now_s - self._looked_s, now_s
         if pause_s > PAUSE_HEARTBEATS * self._pace.heartbeat_s:
             self._deadline_s += pause_s
@@ -172,7 +173,7 @@ class Rendezvous:
                 step.deadline_s += pause_s
 
     def on_death(self, rank: int, why: str) -> list[Outgoing]:
-        """The process that started this node knows that it is dead."""
+        """Records a death reported by the process that started the node."""
         if self._is_here(rank):
             self._lose(self._members[rank], why)
         elif self._is_gathering:
@@ -182,7 +183,7 @@ class Rendezvous:
     def on_malformed(self) -> None:
         self.counters["malformed"] += 1
 
-    # --- Coming -----------------------------------------------------------------------------------------------------
+    # --- Arriving -----------------------------------------------------------------------------------------------------
     def _on_hello(self, identity: bytes, message: Message, now_s: float) -> None:
         try:
             hello = Hello.from_dict(message.fields)
@@ -208,7 +209,8 @@ class Rendezvous:
         return disagreement(hello, first.hello) if first else ""
 
     def _contest(self, newcomer: Member) -> None:
-        """The present one may be dead without anyone knowing yet: it has contest_s to say something."""
+        """Lets a newcomer claim a rank: the present node may have died unnoticed, and has contest_s to send
+        something."""
         rank = newcomer.hello.rank
         if rank in self._contests:
             self._refuse(newcomer, "is the third process with its rank")
@@ -235,7 +237,7 @@ class Rendezvous:
         words = f"{newcomer.hello} {why}"
         if newcomer.hello.rank < self._n_nodes:
             self._refusals[newcomer.hello.rank] = words
-        if self.counters["refused"] <= MAX_NOTICES:  # a stranger may go on for ever
+        if self.counters["refused"] <= MAX_NOTICES:  # a stranger may try for ever
             self._note(f"refused: {words}")
         self._send(newcomer.identity, Message("refused", {"why": why}))
 
@@ -248,7 +250,7 @@ class Rendezvous:
             self._send(newcomer.identity, self._welcome(comes_again=True))
             return
         self._refusals.pop(rank, None)
-        if rank == 0:  # whose configuration is the run's
+        if rank == 0:  # its configuration is the run's
             self._put_out_those_who_disagree(newcomer.hello)
         missing = self.missing()
         if missing:
@@ -268,7 +270,7 @@ class Rendezvous:
         fields = {"farm_id": self._farm_id, "comes_again": comes_again, "held": self._is_led}
         return Message("welcome", fields)
 
-    # --- Being here -------------------------------------------------------------------------------------------------
+    # --- Messages of members ------------------------------------------------------------------------------------------
     def _of_member(self, kind: str) -> Callable[[Member, Message, float], None]:
         return {
             "alive": self._on_alive, "meet": self._on_meet, "barrier": self._on_step, "gather": self._on_step,
@@ -316,7 +318,7 @@ class Rendezvous:
             if step.is_done or not self._is_complete(kind):
                 continue
             if kind == "barrier" and self._is_held:
-                step.deadline_s = math.inf  # the operator takes as long as it takes
+                step.deadline_s = math.inf  # the operator's decision has no time limit
                 continue
             step.is_done = True
             self._answer(kind, step)
@@ -346,7 +348,7 @@ class Rendezvous:
             self._stop_was_asked = True
             self._send_all(Message("stop", {"why": _words(message)}))
 
-    # --- Going ------------------------------------------------------------------------------------------------------
+    # --- Leaving ------------------------------------------------------------------------------------------------------
     def _on_leave(self, member: Member, message: Message, now_s: float) -> None:
         if self.is_over or ("gather" in self._steps and self._steps["gather"].is_done):
             member.is_here = False
@@ -366,14 +368,15 @@ class Rendezvous:
             self._refusals[rank] = f"{member.hello} is gone: {why}"
         elif rank == self._leader and not self._pass_the_lead_on():
             self._fail(f"node {rank}, which leads the run, is gone: {why}")
-        elif self._is_held:  # nobody starts a farm that is not whole
+        elif self._is_held:  # a farm that is not complete is never started
             self._fail(f"{member.hello} is gone before the start: {why}")
         elif not self.is_over:
             self._send_all(Message("news", {"rank": rank, "what": why}))
             self._finish_steps()
 
     def _pass_the_lead_on(self) -> bool:
-        """To the one of lowest rank, once the run has begun, where a standby may see to it that it goes on."""
+        """Makes the lowest rank that is left the leader, if the run has begun and a standby can take over its
+        management."""
         has_begun = "barrier" in self._steps and self._steps["barrier"].is_done
         has_standby = "sb" in str(self._members[self._leader].hello.values.get("exchange.roles", ""))
         heirs = [member for member in self._here() if not member.comes_again]
@@ -437,7 +440,7 @@ class Rendezvous:
 
 
 def _words(message: Message) -> str:
-    """Why a node does something, as it says."""
+    """The reason that a node gives in its message."""
     return printable(str(message.fields.get("why", "")))[:200]
 
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A socket that many connect to: a thread gives a Meeting what comes, and sends what it answers."""
+"""A socket that many peers connect to: a thread passes their messages to a Meeting, and sends its answers."""
 
 import queue
 import tempfile
@@ -32,7 +32,7 @@ from anello.system.secret_keys import Keys
 
 TICKS_PER_HEARTBEAT = 4
 HANDSHAKE_TIMEOUT_MS = 5000
-LINGER_MS = 1000  # last messages get this long to leave
+LINGER_MS = 1000  # how long the last messages may take to leave
 MAX_WAITING_MESSAGES = 8  # of one peer, before it has to wait
 FAILURES = {
     zmq.Event.HANDSHAKE_FAILED_NO_DETAIL: "handshakes_failed",
@@ -42,16 +42,16 @@ FAILURES = {
 
 
 class Meeting(Protocol):
-    """What is led at the socket: a state machine without sockets, threads or clock. Only the server's thread calls."""
+    """The logic of a socket: a state machine without sockets, threads or clock. Only the server's thread calls it."""
 
     counters: Counter[str]
 
     @property
     def is_over(self) -> bool:
-        """Nothing more will happen."""
+        """True when nothing more will happen."""
 
     def identities(self) -> frozenset[bytes]:
-        """Of the connections of those that are known."""
+        """The identities of the connections of known peers."""
 
     def on_message(self, identity: bytes, message: Message, now_s: float) -> list[Outgoing]: ...
     def on_time(self, now_s: float) -> list[Outgoing]: ...
@@ -59,20 +59,20 @@ class Meeting(Protocol):
 
 
 class Server:
-    """Listens until it is closed. Use as a context."""
+    """The socket and its thread; it listens until it is closed. Use as a context."""
 
     def __init__(
         self, endpoint: str, meeting: Meeting, kinds: frozenset[str], pace: Pace, keys: Keys | None = None, *,
         option: str = "--rendezvous",
     ) -> None:  # fmt: skip
-        """endpoint: tcp://host:port, port 0 or * for any, or ipc://path. kinds: of messages that may come. option: with
-        which the user gave the endpoint. Raises ConfigError, OSError."""
+        """Starts to listen. endpoint: tcp://host:port, port 0 or * for any, or ipc://path. kinds: of messages that
+        peers may send. option: with which the user gave the endpoint. Raises ConfigError, OSError."""
         self._pace, self._meeting, self._kinds, self._option = pace, meeting, kinds, option
         keys = keys and keys.for_rendezvous()
         self._authenticator: ThreadAuthenticator | None = None
-        self._nodes: frozenset[bytes] = frozenset()  # written by the server's thread, read by the gate's
+        self._nodes: frozenset[bytes] = frozenset()  # written by the server's thread, read by the guard's
         self._gate: ConnectionGuard | None = None
-        with ExitStack() as stack:  # left in turn: ZeroMQ first, whose last words the gate still passes on
+        with ExitStack() as stack:  # closed in order: ZeroMQ first, whose last messages the guard still forwards
             place = self._gate_before(stack, endpoint, has_keys=keys is not None)
             self._context = zmq.Context()
             stack.callback(self._end_context)
@@ -83,7 +83,7 @@ class Server:
         self._monitor = self._socket.get_monitor_socket()
         self._calls: queue.SimpleQueue[Callable[[], list[Outgoing]]] = queue.SimpleQueue()
         self._stopping = threading.Event()
-        self.over = threading.Event()  # the meeting is
+        self.over = threading.Event()  # set when the meeting is over
         self._thread = threading.Thread(target=self._serve, name="rendezvous", daemon=True)
         self._thread.start()
 
@@ -102,17 +102,17 @@ class Server:
 
     @property
     def port(self) -> int:
-        """0: none."""
+        """The TCP port; 0: none."""
         number = self.endpoint.rpartition(":")[2]
         return int(number) if self.endpoint.startswith("tcp://") else 0
 
     @property
     def own_endpoint(self) -> str:
-        """For nodes of this process."""
+        """The endpoint for nodes in this process."""
         return self.endpoint.replace("tcp://0.0.0.0:", "tcp://127.0.0.1:").replace("tcp://[::]:", "tcp://[::1]:")
 
     def call(self, what: Callable[[], list[Outgoing]]) -> None:
-        """In the server's thread, soon."""
+        """Calls a function soon, in the server's thread."""
         self._calls.put(what)
 
     @property
@@ -121,7 +121,7 @@ class Server:
 
     # --- Set-up -----------------------------------------------------------------------------------------------------
     def _gate_before(self, stack: ExitStack, endpoint: str, *, has_keys: bool) -> str:
-        """Where ZeroMQ is to listen: behind a gate, in a folder of this user's alone, where nodes come over TCP."""
+        """Where ZeroMQ listens: for nodes over TCP, after a guard and in a folder that only this user can enter."""
         if not endpoint.startswith("tcp://"):
             return endpoint
         folder = stack.enter_context(tempfile.TemporaryDirectory(prefix="anello-"))
@@ -138,7 +138,7 @@ class Server:
     def _listening(self, endpoint: str, keys: Keys | None) -> "zmq.Socket[bytes]":
         listening = self._context.socket(zmq.ROUTER)
         listening.setsockopt(zmq.IPV6, "[" in endpoint)
-        listening.setsockopt(zmq.ROUTER_HANDOVER, 1)  # a node whose connection broke comes back at once
+        listening.setsockopt(zmq.ROUTER_HANDOVER, 1)  # a node whose connection broke returns at once
         listening.setsockopt(zmq.MAXMSGSIZE, MAX_FRAME_BYTES)
         listening.setsockopt(zmq.HANDSHAKE_IVL, HANDSHAKE_TIMEOUT_MS)
         listening.setsockopt(zmq.RCVHWM, MAX_WAITING_MESSAGES)
@@ -187,7 +187,7 @@ class Server:
             self._meeting.on_malformed()
             return
         answers = self._meeting.on_message(identity, message, time.monotonic())
-        self._nodes = self._meeting.identities()  # before the answer: what it calls for is no stranger's
+        self._nodes = self._meeting.identities()  # before the answer is sent: a peer that reacts to it is no stranger
         self._send(answers)
 
     def _tick(self) -> None:
@@ -204,7 +204,7 @@ class Server:
         for identity, message in messages:
             try:
                 self._socket.send_multipart([identity, *message.frames()], zmq.DONTWAIT)
-            except zmq.ZMQError:  # it does not read; that it is dead, if it is, will be noticed by its silence
+            except zmq.ZMQError:  # the peer does not read; if it is dead, its silence will be noticed
                 self._meeting.counters["not_sent"] += 1
 
     def _count_failure(self) -> None:
@@ -221,25 +221,25 @@ def _cannot_listen(
 
 
 class RendezvousServer(Server):
-    """Where the nodes of a run meet."""
+    """The server at which the nodes of a run meet."""
 
     def __init__(
         self, endpoint: str, n_nodes: int, pace: Pace, keys: Keys | None = None, *, held: bool = False
     ) -> None:
-        """held: the run starts when release() is called. Raises ConfigError, OSError."""
+        """Starts the rendezvous. held: the run starts when release() is called. Raises ConfigError, OSError."""
         self._rendezvous = Rendezvous(n_nodes, pace, time.monotonic(), held=held)
         super().__init__(endpoint, self._rendezvous, FROM_NODES, pace, keys)
 
     def tell_dead(self, rank: int, why: str) -> None:
-        """This node is known to be dead by the process that started it."""
+        """Reports the death of a node; called by the process that started it."""
         self.call(lambda: self._rendezvous.on_death(rank, why))
 
     def release(self) -> None:
-        """All that wait for the start begin."""
+        """Starts all nodes that wait for the start."""
         self.call(self._rendezvous.release)
 
     def cancel(self, why: str) -> None:
-        """All nodes end at once."""
+        """Ends all nodes at once."""
         self.call(lambda: self._rendezvous.cancel(why))
 
     def take_notices(self) -> list[str]:
@@ -251,12 +251,12 @@ class RendezvousServer(Server):
 
     @property
     def state(self) -> RunState:
-        """Of the run."""
+        """The state of the run."""
         return self._rendezvous.state
 
 
 class _Allowed:
-    """What the authenticator asks."""
+    """The set of allowed public keys, in the form that the authenticator expects."""
 
     def __init__(self, keys: frozenset[bytes]) -> None:
         self._keys = keys

@@ -1,7 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """Parses a ZeroMQ connection byte by byte without storing it: ZMTP 3 (https://rfc.zeromq.org/spec/23).
 
-ZeroMQ itself bounds a frame, but neither how many frames a message has, nor how much of unfinished messages it keeps.
+ZeroMQ itself limits the size of a frame, but neither the number of frames in a message nor the memory for unfinished
+messages.
 """
 
 from collections.abc import Generator
@@ -12,24 +13,24 @@ MORE, LONG, COMMAND = 1, 2, 4  # flags of a frame
 
 
 class BadZmtpError(ValueError):
-    """These bytes are not of ZMTP 3, or more than may come; str() says which."""
+    """These bytes are not ZMTP 3, or more than allowed; str() says which."""
 
 
 class Follower:
-    """One direction of a connection. max_message_bytes may be changed at any time."""
+    """Follows one direction of a connection. max_message_bytes may be changed at any time."""
 
     def __init__(self, max_message_bytes: int, max_frames: int) -> None:
         self.max_message_bytes, self._max_frames = max_message_bytes, max_frames
         self.is_signed = False  # the first bytes were those of ZMTP
-        self.is_ready = False  # its handshake is done, as this side sees it
-        self.identity = b""  # as a handshake without keys tells it
-        self.unfinished_bytes = self._n_frames = 0  # of the message that is under way
+        self.is_ready = False  # this side has completed its handshake
+        self.identity = b""  # from a handshake without keys
+        self.unfinished_bytes = self._n_frames = 0  # of the message in progress
         self._collected = bytearray()
         self._steps = self._follow()
         self._wanted = next(self._steps)
 
     def feed(self, content: memoryview) -> None:
-        """Raises BadZmtpError; then the connection is to be closed."""
+        """Parses bytes. Raises BadZmtpError; then the connection must be closed."""
         while content:
             if self._wanted > 0:
                 n_bytes = min(len(content), self._wanted - len(self._collected))
@@ -44,7 +45,7 @@ class Follower:
                 self._wanted = self._steps.send(found)
 
     def _follow(self) -> Generator[int, bytes, None]:
-        """Yields how many bytes it wants to see, or, below 0, how many are of no interest."""
+        """Yields how many bytes it needs next, or, below 0, how many to skip."""
         signature = yield SIGNATURE_BYTES
         if signature[0] != 0xFF or signature[-1] != 0x7F:
             raise BadZmtpError("it does not begin as ZeroMQ does")
@@ -82,7 +83,7 @@ class Follower:
 
 
 def _properties(content: bytes) -> Generator[tuple[bytes, bytes], None, None]:
-    """Of a READY: names in small letters, and values; ends where a length does not fit."""
+    """The properties of a READY: names in small letters, and values; ends where a length does not fit."""
     while len(content) > 5:
         n_name = content[0]
         name, rest = content[1 : 1 + n_name], content[1 + n_name :]

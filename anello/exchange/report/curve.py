@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Bandwidth against the number of nodes, or the size of messages, from runs that were made one after the other."""
+"""Bandwidth against the number of nodes, or the size of messages, from a series of runs."""
 
 import json
 from collections.abc import Mapping, Sequence
@@ -20,12 +20,12 @@ from anello.report.report import plain_table
 COLUMNS = ("built, Gb/s", "per node", "of point to point", "p50, µs", "p99.9, µs", "cores", "balanced", "moved, Gb/s",
            "million events/s")
 # fmt: on
-N_SHOWN = 7  # of them on a terminal
+N_SHOWN = 7  # columns shown on a terminal
 
 
 @dataclass(frozen=True)
 class Axis:
-    """What the runs differ by. key: of row_of()."""
+    """The quantity in which the runs differ. key: of row_of()."""
 
     key: str
     head: str
@@ -38,7 +38,7 @@ MESSAGES = Axis("message_bytes", "bytes", "the size of messages", is_log=True)
 
 
 def row_of(summary: Mapping[str, Any]) -> dict[str, Any]:
-    """What the curve needs of a run's summary.json."""
+    """One row of the curve, from a run's summary.json."""
     rates, nodes = summary["rates"], summary["nodes"]
     n_builders = max(1, sum("bu" in node["roles"].split("+") for node in nodes))
     per_node, reference = rates["built_gbit_per_s"] / n_builders, summary["point_to_point"]["gbit_per_s"]
@@ -64,14 +64,14 @@ def _us(value_ns: float | None) -> float | None:
 
 
 def _message_bytes(summary: Mapping[str, Any]) -> int:
-    """Of the average message: a readout unit's part of a multi-event packet."""
+    """Size of the average message: a readout unit's part of a multi-event packet."""
     builders = [block for name, block in summary["counters"]["node"].items() if name.endswith(".builder")]
     n_bytes, n_messages = (sum(block[name] for block in builders) for name in ("bytes_received", "mfps_received"))
     return round(n_bytes / n_messages) if n_messages else 0
 
 
 def curve_of(folders: Sequence[Path]) -> list[dict[str, Any]]:
-    """A row for each run that left a summary; folder: its name."""
+    """One row for each run that left a summary; folder: its name."""
     files = [folder / "summary.json" for folder in folders]
     return [row_of(json.loads(file.read_text())) | {"folder": file.parent.name} for file in files if file.exists()]
 
@@ -93,7 +93,7 @@ def _cells(row: Mapping[str, Any], axis: Axis) -> list[str]:
 
 
 def table(curve: Sequence[Mapping[str, Any]], axis: Axis = NODES) -> Table:
-    """Those columns that a terminal has room for."""
+    """A table with those columns that fit on a terminal."""
     shown = plain_table(f"Against {axis.words}", axis.head, *COLUMNS[:N_SHOWN])
     for row in curve:
         shown.add_row(*_cells(row, axis)[: 1 + N_SHOWN])

@@ -16,7 +16,7 @@ N_STEPS = 400  # points of the sum over many nodes
 
 
 def bandwidth(nodes: Sequence[NodeRecord]) -> Figure | None:
-    """Built bandwidth against time: the sum, and each node where they are few."""
+    """Bandwidth of built events against time: the sum, and each node where there are few."""
     builders = [node for node in nodes if node.builds and len(node.series) > 1]
     if not builders:
         return None
@@ -28,7 +28,7 @@ def bandwidth(nodes: Sequence[NodeRecord]) -> Figure | None:
 
 
 def credit(nodes: Sequence[NodeRecord], n_credits: int) -> Figure | None:
-    """Room that builders have left, against time."""
+    """Free packet buffers of the builders against time."""
     builders = [node for node in nodes if node.builds and node.series]
     if not builders:
         return None
@@ -42,7 +42,7 @@ def credit(nodes: Sequence[NodeRecord], n_credits: int) -> Figure | None:
 
 
 def _against_time(lines: Iterable[tuple[str, Sequence[float], Sequence[float]]], y: str) -> Figure:
-    """lines: name, times in s, values."""
+    """A figure of lines against time. lines: name, times in s, values."""
     figure = Figure()
     for index, (name, times_s, values) in enumerate(lines):
         line = {"color": plot.SERIES[index % len(plot.SERIES)], "width": 1}
@@ -53,7 +53,7 @@ def _against_time(lines: Iterable[tuple[str, Sequence[float], Sequence[float]]],
 
 
 def _rates(series: Sequence[Sample]) -> tuple[list[float], list[float]]:
-    """Middle of each interval, and what was built in it, Gb/s."""
+    """Middle of each interval, and the bandwidth of events built in it, Gb/s."""
     pairs = [(old, new) for old, new in itertools.pairwise(series) if new.time_s > old.time_s]
     return (
         [round((old.time_s + new.time_s) / 2, 4) for old, new in pairs],
@@ -62,7 +62,8 @@ def _rates(series: Sequence[Sample]) -> tuple[list[float], list[float]]:
 
 
 def _total(nodes: Sequence[NodeRecord]) -> tuple[list[float], list[float]]:
-    """Nodes sample at times of their own: what each has built is read off between its samples."""
+    """The sum over the nodes. Nodes sample at different times: each node's total is interpolated between its
+    samples."""
     import numpy as np
 
     end_s = max(node.series[-1].time_s for node in nodes)
@@ -77,7 +78,7 @@ def _total(nodes: Sequence[NodeRecord]) -> tuple[list[float], list[float]]:
 
 
 def by_node(nodes: Sequence[NodeRecord], point_to_point_gbit_per_s: float) -> Figure | None:
-    """Bandwidth built by each node, compared with the transport's point-to-point bandwidth."""
+    """Bandwidth of events built by each node, compared with the transport's point-to-point bandwidth."""
     builders = [node for node in nodes if node.builds]
     if not builders:
         return None
@@ -138,7 +139,8 @@ def waiting(nodes: Sequence[NodeRecord]) -> Figure | None:
 
 
 def against(runs: Sequence[Mapping[str, Any]], key: str, words: str, *, is_log: bool) -> Figure | None:
-    """Total bandwidth, and that of a node, against what the runs differ by. runs: rows of curve.curve_of."""
+    """Total bandwidth, and that of one node, against the quantity in which the runs differ. runs: rows of
+    curve.curve_of."""
     if not runs:
         return None
     figure = Figure()

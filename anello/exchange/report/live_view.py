@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What the live page shows of a farm: parts of packets from the readout units over the network to the builders."""
+"""The live page of a farm: parts of packets from the readout units over the network to the builders."""
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
@@ -22,7 +22,7 @@ LOST_WITH_BUILDER = {"meps_lost_with_builder": "lost with their builder"}
 
 
 class ExchangeLive:
-    """What anello.counters.live.View asks for; of the pages of all nodes (anello.counters.farm_copy)."""
+    """Implements anello.counters.live.View for the pages of all nodes (anello.counters.farm_copy)."""
 
     def __init__(self, config: ExchangeConfig) -> None:
         self._config = config
@@ -35,7 +35,7 @@ class ExchangeLive:
         return LEGS
 
     def flow(self, node: Counters) -> Flow:
-        """What a chain behind the exchange decides, else packets."""
+        """Events decided by a chain after the exchange, or else packets."""
         built, n_bytes = _sum(node, "builder", "events_built"), _sum(node, "builder", "bytes_built")
         of_chain = self._of_chain.flow(_summed(node)) if self._of_chain else None
         if of_chain and of_chain.decided:
@@ -43,7 +43,7 @@ class ExchangeLive:
         return Flow("events", built, built, _sum(node, "builder", "meps_complete"), "complete packets", n_bytes)
 
     def stages(self, node: Counters) -> Sequence[Stage]:
-        """Those of the chain stand before and behind the exchange."""
+        """The stages; those of the chain stand before and after the exchange."""
         taken = _sum(node, "readout", "mfps_taken")
         of_chain = list(self._of_chain.stages(_summed(node))) if self._of_chain else [self._generator(node, taken)]
         before = [
@@ -104,7 +104,7 @@ class ExchangeLive:
             )
 
     def flaws(self, node: Counters, source: Counters | None) -> Sequence[Flaw]:
-        """As the run's record will have it, but for what only nodes that have ended can tell."""
+        """Flaws as in the run's record, except those that only nodes that have ended can report."""
         records = [self._record(rank, blocks, node) for rank, blocks in of_nodes(node).items()]
         farm = together(self._config, records, n_nodes=len(records), absent={})
         with_builder = {f"packets {words}": n for words, n in _named(node, "manager", LOST_WITH_BUILDER).items()}
@@ -127,7 +127,8 @@ class ExchangeLive:
         return self._config.roles_of(len(of_nodes(node)))
 
     def boards(self, node: Counters) -> Sequence[Board]:
-        """Of the detector before the exchange. Each is at one node, and silent where that is gone."""
+        """Boards of the detector before the exchange. Each is read by one node, and counts as silent when that node
+        is gone."""
         found: dict[int, Board] = {}
         for blocks in of_nodes(node).values():
             for board in self._of_chain.boards(blocks) if self._of_chain else ():
@@ -136,7 +137,7 @@ class ExchangeLive:
         return [found[number] for number in sorted(found)]
 
     def found(self, node: Counters) -> Found | None:
-        """What the chain looks for, where its trigger is behind the exchange."""
+        """The chain's reconstructed objects, if its trigger runs after the exchange."""
         return self._of_chain.found(_summed(node)) if self._of_chain and _sum(node, "trigger", "events") else None
 
     def drawing(self, event: Event) -> Mapping[str, Any] | None:

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Report of an exchange run: bandwidth, latency, what waited for what, and the nodes."""
+"""Report of an exchange run: bandwidth, latency, waiting times by cause, and the nodes."""
 
 from collections.abc import Iterator, Mapping
 from html import escape
@@ -21,14 +21,14 @@ MAX_SHOWN_NODES = 16
 
 
 class ExchangePresentation:
-    """What anello.report.presentation.Presentation asks for."""
+    """Implements anello.report.presentation.Presentation."""
 
     def __init__(self, record: ExchangeRecord) -> None:
         self._record = record
 
     @property
     def legs(self) -> Mapping[str, str]:
-        """Those that the nodes have, the whole way last."""
+        """The legs that the nodes have recorded, the whole way last."""
         names = sorted(self._record.latency, key=lambda name: name == WHOLE_WAY)
         return {name: name.replace("_to_", " → ").replace("_", " ") for name in names}
 

@@ -14,7 +14,7 @@ MAX_SHOWN_NODES = 8
 
 
 class ExchangeMeter:
-    """Differences between two looks. gone: nodes that died, and why; it may grow meanwhile."""
+    """The changes between two looks. gone: nodes that died, and why; the caller may add to it."""
 
     def __init__(self, n_nodes: int, gone: Mapping[int, str]) -> None:
         self._n_nodes, self._gone = n_nodes, gone
@@ -28,7 +28,7 @@ class ExchangeMeter:
         return Progress(time_s, tuple(self._items(fields, time_s)))
 
     def _rate(self, rank: int, said: Mapping[str, Any]) -> None:
-        """A node reports its own time, so that delays on the way do not matter."""
+        """Adds a node's rate. The report carries the node's own time, so that delays in transit do not matter."""
         progress = said.get("progress", {})
         now = (float(said.get("time_s", 0)), int(progress.get("bytes_built", 0)), int(progress.get("meps_built", 0)))
         last = self._last.get(rank, (0.0, 0, 0))
@@ -60,8 +60,8 @@ class ExchangeMeter:
             yield Item("connections", f"{name} {words}", bad=True)
 
     def _broken(self, fields: Mapping[int, Mapping[str, Any]]) -> dict[str, str]:
-        """By the name of a node that others have lost: why, as one of them says. Their transport sees it long before
-        the rendezvous calls a node gone, or it is a link of two nodes that are both alive."""
+        """Nodes that others have lost contact with: name -> the reason that one of them gives. The transport notices
+        this long before the rendezvous calls a node gone; or only the link of two living nodes is broken."""
         broken: dict[str, str] = {}
         for rank, said in sorted(fields.items()):
             for name, state in said.get("states", {}).items():
@@ -77,7 +77,7 @@ class ExchangeMeter:
 
 
 def told_fields(content: bytes) -> dict[str, Any]:
-    """A node's report about itself; nothing if it is invalid."""
+    """A node's report about itself; empty if it is invalid."""
     try:
         fields = decode(content, MAX_FRAME_BYTES)
     except MalformedError:

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A run of the exchange in numbers: what summary, terminal and report repeat."""
+"""The results of a run of the exchange in numbers, for summary, terminal and report."""
 
 from dataclasses import astuple
 from typing import Any
@@ -9,7 +9,7 @@ from anello.exchange.account.node_record import NodeRecord
 from anello.exchange.account.record import ExchangeRecord
 from anello.report.summary import in_percent
 
-WAITS = {  # counted each time that a step found nothing to do for this reason
+WAITS = {  # each counted when a step found nothing to do for this reason
     ("generator", "waits_for_room"): "the card for a free buffer",
     ("readout", "waits_for_transport"): "the readout unit for the transport",
     ("builder", "waits_for_sink"): "the builder for the next stage",
@@ -19,7 +19,7 @@ WAITS = {  # counted each time that a step found nothing to do for this reason
 }
 
 
-WAITED = {  # of the time of a node's thread: from a step that found nothing to do to the next one
+WAITED = {  # time of a node's thread from a step that found nothing to do to the next one
     "waited_for_sink_ns": "the next stage to take a packet",
     "waited_for_transport_ns": "the transport to take a part",
     "waited_for_credit_ns": "a builder to be named for a part",
@@ -47,7 +47,7 @@ def results(record: ExchangeRecord) -> dict[str, Any]:
 
 
 def rates(record: ExchangeRecord) -> dict[str, float]:
-    """Per second from start to end, start-up of the transport and the last packets included."""
+    """Rates per second from start to end, including the start-up of the transport and the last packets."""
     seconds = record.seconds
     per_s = 1 / seconds if seconds else 0.0
     n_meps = record.total("builder", "meps_complete") + record.total("builder", "meps_incomplete")
@@ -68,7 +68,7 @@ def rates(record: ExchangeRecord) -> dict[str, float]:
 
 
 def share_moved(record: ExchangeRecord) -> float:
-    """Of what is built, the share that came from other nodes."""
+    """The share of built data that came from other nodes."""
     roles = record.config.roles_of(record.n_nodes)
     n_readouts = sum("ru" in role for role in roles)
     builders = [role for role in roles if "bu" in role]
@@ -77,7 +77,7 @@ def share_moved(record: ExchangeRecord) -> float:
 
 
 def of_point_to_point(record: ExchangeRecord) -> float | None:
-    """What the average builder builds, as a share of the transport's bandwidth between two idle nodes."""
+    """The bandwidth of the average builder as a share of the transport's bandwidth between two idle nodes."""
     builders = [node for node in record.nodes if node.builds]
     if not builders or not record.point_to_point.gbit_per_s:
         return None
@@ -90,13 +90,13 @@ def share_complete(record: ExchangeRecord) -> float | None:
 
 
 def share_verified(record: ExchangeRecord) -> float | None:
-    """Of the fragments in what was built."""
+    """The share of built fragments that were verified."""
     n_fragments = record.total("builder", "mfps_received") * record.config.exchange.packing
     return record.total("builder", "fragments_verified") / n_fragments if n_fragments else None
 
 
 def _counted(record: ExchangeRecord, names: dict[tuple[str, str], str]) -> dict[str, int]:
-    """Causes with none are left out."""
+    """The counts by cause; causes with none are left out."""
     counts = {words: record.total(block, name) for (block, name), words in names.items()}
     return {words: n for words, n in counts.items() if n}
 
@@ -121,7 +121,7 @@ def headlines(record: ExchangeRecord) -> list[str]:
     rate, result = rates(record), results(record)
     complete = f"{in_percent(result['complete'])} complete"
     if result["complete"] == 1 and not record.verdict().is_as_ordered:
-        complete = "each of these complete"  # which is not the whole truth
+        complete = "each of these complete"  # this would not be the whole truth
     lines = [
         f"{rate['meps']:,} packets of {record.config.exchange.packing} events built on {record.n_nodes} nodes, "
         f"{rate['built_gbit_per_s']:.2f} Gb/s, {rate['events_per_s'] * 1e-6:.3f} million events/s, "

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The cores of a host, and what its control groups allow of them."""
+"""The cores of a host, and how much of them its control groups allow."""
 
 import re
 from collections.abc import Iterator
@@ -18,13 +18,13 @@ def siblings_of(host: Host) -> Iterator[tuple[int, frozenset[int]]]:
 
 
 def listed(host: Host, name: str) -> frozenset[int]:
-    """Absent, or the words (null): the kernel has none."""
+    """The cores in a kernel list. An absent file, or the word (null), means that there are none."""
     path = f"{CPU}/{name}"
     return host.cores_in(path) if host.has(path) and host.text(path) != "(null)" else frozenset()
 
 
 def quotas(host: Host) -> Iterator[tuple[float, str]]:
-    """(cores allowed, group) where there is a quota."""
+    """(cores allowed, group) of each control group with a quota."""
     for group in _groups(host):
         allowed = _quota(host, group)
         if allowed is not None:
@@ -32,7 +32,7 @@ def quotas(host: Host) -> Iterator[tuple[float, str]]:
 
 
 def _groups(host: Host) -> Iterator[str]:
-    """This process's control groups that share out cores, and those above them: version 2, or the older kind."""
+    """This process's control groups that limit cores, and those above them: version 2, or version 1."""
     for line in host.text("proc/self/cgroup").splitlines():
         _, controllers, path = ([*line.split(":", 2), "", ""])[:3]
         mounts = ["sys/fs/cgroup"] if not controllers else []

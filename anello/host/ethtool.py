@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What `ethtool` reads of an interface, through the same ioctl. Nothing is set. Structures: linux/ethtool.h."""
+"""Reads what the program `ethtool` shows of an interface, through the same ioctl. Nothing is set. Structures:
+linux/ethtool.h."""
 
 import array
 import fcntl
@@ -21,7 +22,7 @@ def rx_ring(interface: str) -> tuple[int, int]:
 
 
 def features(interface: str) -> dict[str, bool]:
-    """Name -> on, as the kernel names them: rx-gro, rx-checksum, tx-udp-segmentation."""
+    """Name -> True if on; the kernel's names: rx-gro, rx-checksum, tx-udp-segmentation."""
     names = _feature_names(interface)
     n_blocks = (len(names) + 31) // 32
     answer = _ask(interface, struct.pack("2I", GET_FEATURES, n_blocks) + bytes(16 * n_blocks))
@@ -40,7 +41,7 @@ def _feature_names(interface: str) -> list[str]:
 
 
 def _ask(interface: str, request: bytes) -> bytes:
-    """The kernel writes its answer over the request. Raises OSError."""
+    """Sends a request; the kernel writes its answer over it. Raises OSError."""
     buffer = array.array("B", request)
     address, _ = buffer.buffer_info()
     with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as asking:

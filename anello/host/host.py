@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What checks may use: the files of /proc and /sys below a root, and the running machine. Tests can replace both."""
+"""The host as checks see it: the files of /proc and /sys below a root, and the running machine. Tests can replace
+both."""
 
 import re
 from collections.abc import Iterable, Mapping
@@ -26,7 +27,7 @@ class ReceiveCost:
 
 @dataclass(frozen=True)
 class PageCost:
-    """Reading at random in 64 MiB, ns each; huge_ns is None where no huge page could be had."""
+    """Time of one read at a random place in 64 MiB, ns; huge_ns is None where no huge page is available."""
 
     small_ns: float
     huge_ns: float | None
@@ -34,24 +35,25 @@ class PageCost:
 
 
 class Machine(Protocol):
-    """What no file contains. Each raises CannotTell with the reason, or OSError, if it is not available."""
+    """Facts about a machine that no file contains. Each method raises CannotTell with the reason, or OSError, if its
+    fact is not available."""
 
-    def interface_with(self, address: str) -> str: ...  # empty: none has it
-    def features(self, interface: str) -> Mapping[str, bool]: ...  # as `ethtool -k` names them
-    def rx_ring(self, interface: str) -> tuple[int, int]: ...  # descriptors now, at most
-    def socket_buffer(self, wanted_bytes: int) -> int: ...  # what a socket gets
+    def interface_with(self, address: str) -> str: ...  # empty: no interface has it
+    def features(self, interface: str) -> Mapping[str, bool]: ...  # named as in `ethtool -k`
+    def rx_ring(self, interface: str) -> tuple[int, int]: ...  # descriptors now, and at most
+    def socket_buffer(self, wanted_bytes: int) -> int: ...  # the size that a socket gets
     def udp_gso(self) -> bool: ...
     def memory_lock_bytes(self) -> int | None: ...  # None: unlimited
     def allowed_cores(self) -> frozenset[int]: ...
     def is_real_time(self) -> bool: ...
-    def huge_page_refusal(self) -> str: ...  # empty: one was had
+    def huge_page_refusal(self) -> str: ...  # empty: a huge page is available
     def receive_backends(self, interface: str) -> list[dict[str, object]]: ...
     def fabric_transports(self) -> list[dict[str, object]]: ...
     def cuda_refusal(self) -> str: ...  # empty: a device can be used
 
-    def hiccup_s(self) -> float: ...  # p99.9 lateness of a thread that naps, over a second
+    def hiccup_s(self) -> float: ...  # p99.9 of the wake-up delay of a thread that naps, over 1 s
     def real_time_delays_s(self) -> tuple[float, float] | None: ...  # the same, without and with the priority
-    def wake_up_s(self) -> float: ...  # median lateness after naps long enough for deep sleep
+    def wake_up_s(self) -> float: ...  # median wake-up delay after naps that are long enough for deep sleep
     def clock_ns(self) -> float: ...
     def page_cost(self) -> PageCost: ...
     def receive_cost(self) -> ReceiveCost: ...
@@ -59,7 +61,7 @@ class Machine(Protocol):
 
 @dataclass
 class Host:
-    """A machine as it is seen through its files."""
+    """A machine described by its files."""
 
     root: Path
     machine: Machine
@@ -86,23 +88,23 @@ class Host:
         return (self.root / path).exists()
 
     def names(self, path: str) -> list[str]:
-        """What lies in a directory, in order; nothing where there is none."""
+        """The names in a directory, in order; empty where there is none."""
         try:
             return sorted(one.name for one in (self.root / path).iterdir())
         except OSError:
             return []
 
     def real(self, path: str) -> str:
-        """The path without links, relative to the root."""
+        """The path with its links resolved, relative to the root."""
         whole = (self.root / path).resolve()
         return str(whole.relative_to(self.root.resolve())) if whole.is_relative_to(self.root.resolve()) else path
 
     def cores_in(self, path: str) -> frozenset[int]:
-        """A file in the kernel's list format, such as 0-3,8."""
+        """The cores in a file of the kernel's list format, such as 0-3,8."""
         return parse_cores(self.text(path))
 
     def remember(self, *paths: str) -> None:
-        """Keeps what counters say now, so that a later check sees which of them move."""
+        """Stores the present values of counters, so that a later check sees which of them increase."""
         for path in paths:
             try:
                 self._earlier[path] = self.text(path)
@@ -110,7 +112,7 @@ class Host:
                 self._earlier.pop(path, None)
 
     def earlier(self, path: str) -> str:
-        """What the file said when it was remembered; what it says now where it was not."""
+        """The file's contents when they were stored, or else its present contents."""
         return self._earlier.get(path) or self.text(path)
 
     def online_cores(self) -> frozenset[int]:
@@ -118,7 +120,7 @@ class Host:
 
 
 def parse_cores(text: str) -> frozenset[int]:
-    """The kernel's lists of cores: `0-3,8`. Raises CannotTell."""
+    """Reads the kernel's lists of cores: `0-3,8`. Raises CannotTell."""
     cores: set[int] = set()
     for part in filter(None, (part.strip() for part in text.split(","))):
         match = re.fullmatch(r"(\d{1,6})(?:-(\d{1,6}))?", part)
@@ -129,7 +131,7 @@ def parse_cores(text: str) -> frozenset[int]:
 
 
 def show_cores(cores: Iterable[int]) -> str:
-    """The same list, as short as can be."""
+    """Writes the same list in its shortest form."""
     parts: list[list[int]] = []
     for core in sorted(set(cores)):
         if parts and core == parts[-1][-1] + 1:

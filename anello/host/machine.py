@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""This machine, asked through system calls. Everything is given back; nothing is changed."""
+"""This machine's facts, read through system calls. Everything is released; nothing is changed."""
 
 import os
 import resource
@@ -28,7 +28,8 @@ class ThisMachine:
         return ethtool.rx_ring(interface)
 
     def socket_buffer(self, wanted_bytes: int) -> int:
-        """In the way of the engine: past the limit where that is allowed. The kernel tells twice what it grants."""
+        """The buffer that a socket gets. The request is made as the engine makes it: beyond the limit where that is
+        permitted. The kernel reports twice the size that it grants."""
         with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as trial:
             wanted_bytes = min(wanted_bytes, 2**30 - 1)
             try:

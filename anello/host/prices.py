@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Short measurements of what this machine costs a program, each of at most a second."""
+"""Short measurements of the cost of this machine's operations, each of at most 1 s."""
 
 import ctypes
 import mmap
@@ -23,13 +23,13 @@ DEEP_NAP_S, N_DEEP_NAPS = 2e-3, 60
 N_CLOCK_CALLS, N_CLOCK_TRIALS = 20_000, 5
 REGION_BYTES, N_READS = 64 << 20, 400_000
 PR_SET_TIMERSLACK, PR_GET_TIMERSLACK = 29, 30
-TIMER_SLACK_NS = 1000  # as the engine's threads have it
+TIMER_SLACK_NS = 1000  # the value that the engine's threads use
 MAP_HUGETLB = 0x40000
 
 
 @contextmanager
 def _engine_timer_slack() -> Iterator[None]:
-    """Naps end as promptly as those of the engine's threads; the default of 50 us would hide the rest."""
+    """Lets naps end as promptly as those of the engine's threads; the default of 50 us would hide shorter delays."""
     prctl = ctypes.CDLL(None).prctl
     before = prctl(PR_GET_TIMERSLACK, 0, 0, 0, 0)
     prctl(PR_SET_TIMERSLACK, ctypes.c_ulong(TIMER_SLACK_NS), 0, 0, 0)
@@ -40,15 +40,15 @@ def _engine_timer_slack() -> Iterator[None]:
 
 
 def hiccup_s() -> float:
-    """The delay that one arrival in a thousand exceeds, for a thread that naps."""
+    """The wake-up delay that one arrival in a thousand exceeds, for a thread that naps."""
     with _engine_timer_slack():
         late = hiccups.measure(HICCUP_S)
     return hiccups.delay_of_share(late, HICCUP_S, HICCUP_SHARE)
 
 
 def real_time_delays_s() -> tuple[float, float] | None:
-    """hiccup_s() at usual and at real-time priority, by turns so that both meet the same neighbours; None: it is not
-    permitted."""
+    """hiccup_s() at ordinary and at real-time priority, in turns so that both see the same load of other programs;
+    None: real-time priority is not permitted."""
     late: tuple[list[float], list[float]] = ([], [])
     for turn in range(2 * N_PRIORITY_TURNS):
         with going_first(turn % 2 == 1):
@@ -61,7 +61,7 @@ def real_time_delays_s() -> tuple[float, float] | None:
 
 
 def wake_up_s() -> float:
-    """Median lateness after naps of 2 ms, in which an idle core goes to its deepest sleep."""
+    """Median wake-up delay after naps of 2 ms, in which an idle core enters its deepest sleep."""
     late = []
     with _engine_timer_slack():
         for _ in range(N_DEEP_NAPS):
@@ -72,12 +72,12 @@ def wake_up_s() -> float:
 
 
 def clock_ns() -> float:
-    """What a reading of the clock costs: Python's own part, that of a call which does nothing, is taken off."""
+    """The cost of reading the clock; the cost of an empty Python call is subtracted."""
     return max(0.0, _call_ns(time.monotonic_ns) - _call_ns(threading.get_ident))
 
 
 def _call_ns(call: Callable[[], int]) -> float:
-    """The fastest of a few trials: the others met an interruption."""
+    """The fastest of a few trials: the others were interrupted."""
     return min(_trial_ns(call) for _ in range(N_CLOCK_TRIALS))
 
 
@@ -89,11 +89,11 @@ def _trial_ns(call: Callable[[], int]) -> float:
 
 
 def page_cost() -> PageCost:
-    """Reads at random in 64 MiB, on small pages and on huge ones."""
+    """Times reads at random places in 64 MiB, on small pages and on huge ones."""
     small_ns = _read_ns(0, mmap.MADV_NOHUGEPAGE)
     try:
         return PageCost(small_ns, _read_ns(MAP_HUGETLB, None), "reserved huge pages")
-    except OSError:  # none is reserved: the transparent kind, which the engine falls back to
+    except OSError:  # no page is reserved: use transparent huge pages, as the engine does then
         pass
     try:
         return PageCost(small_ns, _read_ns(0, mmap.MADV_HUGEPAGE), "transparent huge pages")
@@ -118,7 +118,7 @@ def _read_ns(flags: int, advice: int | None) -> float:
 
 
 def huge_page_refusal() -> str:
-    """Why no huge page is available; empty: one was taken and given back."""
+    """Why no huge page is available; empty: one was allocated and released."""
     try:
         with mmap.mmap(-1, 2 << 20, mmap.MAP_PRIVATE | mmap.MAP_ANONYMOUS | MAP_HUGETLB) as region:
             region[0] = 1

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What the kernel takes for a datagram of 1 kB over loopback: CPU time of recvmmsg, with and without GRO.
+"""The kernel's cost to receive a datagram of 1 kB over loopback: CPU time of recvmmsg, with and without GRO.
 
-Datagrams are sent first and taken afterwards, so that only the taking is timed. The calls go to the C library: Python's
-own part is one call for 64 messages.
+Datagrams are sent first and received afterwards, so that only the receiving is timed. The C library is called directly:
+Python's own part is one call for 64 messages.
 """
 
 import ctypes
@@ -47,7 +47,7 @@ class _Message(ctypes.Structure):
 
 
 class _Taker:
-    """recvmmsg into the same memory again and again."""
+    """Calls recvmmsg repeatedly with the same memory."""
 
     def __init__(self, message_bytes: int) -> None:
         self._memory = ctypes.create_string_buffer(N_MESSAGES * message_bytes)
@@ -73,7 +73,7 @@ class _Taker:
 
 
 def measure() -> ReceiveCost:
-    """Raises CannotTell or OSError."""
+    """Measures the cost. Raises CannotTell or OSError."""
     plain_ns = _trial(gro=False)
     try:
         return ReceiveCost(plain_ns, _trial(gro=True))
@@ -95,7 +95,7 @@ def _trial(gro: bool) -> float:
         sending.connect(taking.getsockname())
         taker = _Taker(SUPER_PACKET_BYTES if gro else DATAGRAM_BYTES)
         load = bytes(SUPER_PACKET_BYTES if gro else DATAGRAM_BYTES)
-        # The socket accounts for more than the payload: half of what it has always fits.
+        # The socket counts more than the payload: half of its buffer size always fits.
         n_sends = taking.getsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF) // (2 * (len(load) + 1024))
         return _taking_ns(taking, sending, taker, load, max(n_sends, 1))
 

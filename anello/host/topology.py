@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The cores, caches, memory and cards of a host, as its files tell: for the doctor's picture, and to place nodes."""
+"""The cores, caches, memory and cards of a host, read from its files: for the doctor's picture, and to place nodes."""
 
 import re
 from collections.abc import Iterator
@@ -15,11 +15,11 @@ INFINIBAND = "sys/class/infiniband"
 
 @dataclass(frozen=True)
 class Core:
-    """A core and the logical cores that share it."""
+    """A physical core and its logical cores."""
 
     number: int
     package: int
-    node: int  # of memory
+    node: int  # number of the memory node
     threads: tuple[int, ...]
 
 
@@ -27,7 +27,7 @@ class Core:
 class Cache:
     level: int
     kind: str  # Unified, Data
-    size: str  # as the kernel says it, e.g. 32768K
+    size: str  # in the kernel's notation, e.g. 32768K
     threads: frozenset[int]
 
 
@@ -36,7 +36,7 @@ class NetworkCard:
     """A network card, or an InfiniBand device."""
 
     name: str
-    node: int  # -1: of none
+    node: int  # number of the memory node; -1: none
     about: str
 
 
@@ -45,7 +45,7 @@ class Topology:
     cores: tuple[Core, ...]
     caches: tuple[Cache, ...]
     cards: tuple[NetworkCard, ...]
-    memory_kb: dict[int, int]  # by node of memory
+    memory_kb: dict[int, int]  # by memory node
 
     @property
     def packages(self) -> list[int]:
@@ -65,7 +65,7 @@ class Topology:
 
 
 def read(host: Host) -> Topology:
-    """Raises CannotTell where the kernel tells no cores."""
+    """Reads the topology. Raises CannotTell where the kernel reports no cores."""
     cores = sorted(set(_cores(host)), key=lambda core: (core.package, core.node, core.number, core.threads))
     if not cores:
         raise CannotTell(f"/{CPU}/cpu*/topology: there is none")
@@ -125,7 +125,7 @@ def _home(host: Host, device: str) -> int:
 
 
 def _about(host: Host, kind: str, name: str) -> str:
-    """Speed and slot, as far as they are known."""
+    """Speed and slot, if they are known."""
     device = f"{kind}/{name}/device"
     words = []
     try:
@@ -140,7 +140,7 @@ def _about(host: Host, kind: str, name: str) -> str:
 
 # --- For people ---------------------------------------------------------------------------------------------------
 def lines(topology: Topology) -> Iterator[str]:
-    """The machine as an indented text, the way lstopo draws it."""
+    """The machine as an indented text, in the form of lstopo."""
     for package in topology.packages:
         yield f"package {package}"
         for node in sorted({core.node for core in topology.cores if core.package == package}):
@@ -175,7 +175,7 @@ def _card_line(card: NetworkCard, indent: str) -> str:
 
 
 def as_dict(topology: Topology) -> dict[str, Any]:
-    """For programs."""
+    """The topology as plain values, for programs."""
     return {
         "cores": [
             {"core": one.number, "package": one.package, "node": one.node, "threads": list(one.threads)}

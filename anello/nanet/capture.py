@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Frames for the card: what simulated front ends send, as a capture file of Ethernet frames."""
+"""Frames for the card: the packets of simulated front ends as a capture file of Ethernet frames."""
 
 import os
 import select
@@ -16,8 +16,8 @@ from typing import IO
 from anello.errors import InputError
 
 N_BOARDS = 4
-DEFAULTS = Path(os.devnull)  # a configuration that says nothing: the default chain as it comes
-QUIET_S = 0.5  # nothing has come for so long, and the front ends have ended
+DEFAULTS = Path(os.devnull)  # an empty configuration: the default chain with default values
+QUIET_S = 0.5  # s without a packet after which, if the front ends have ended, the capture ends
 RECEIVE_BYTES = 64 << 20
 _PCAP_HEADER = struct.pack("<IHHiIII", 0xA1B23C4D, 2, 4, 0, 0, 0x40000, 1)  # stamps in ns, Ethernet
 _IP = struct.Struct(">BBHHHBBH4s4s")
@@ -25,7 +25,7 @@ _LOOPBACK = bytes([127, 0, 0, 1])
 
 
 def make(path: Path, *, n_events: int, rate_hz: float, seed: int) -> tuple[int, ...]:
-    """Writes the packets of about n_events events, and gives their ports, one of each board.
+    """Writes the packets of about n_events events, and returns their ports, one for each board.
 
     Raises InputError where the front ends fail.
     """
@@ -76,7 +76,7 @@ def _record(sockets: Sequence[socket.socket], front_ends: "subprocess.Popen[str]
 
 
 def _frame(datagram: bytes, source_port: int, port: int) -> bytes:
-    """Ethernet, IPv4, UDP with its checksums."""
+    """An Ethernet frame with IPv4, UDP and their checksums."""
     n_bytes = len(datagram) + 8
     header = _IP.pack(0x45, 0, n_bytes + 20, 0, 0, 64, 17, 0, _LOOPBACK, _LOOPBACK)
     header = header[:10] + _checksum(header).to_bytes(2, "big") + header[12:]
@@ -87,7 +87,7 @@ def _frame(datagram: bytes, source_port: int, port: int) -> bytes:
 
 
 def _checksum(content: bytes) -> int:
-    """RFC 1071."""
+    """The checksum of RFC 1071."""
     padded = content + bytes(len(content) % 2)
     total = int(sum(struct.unpack(f">{len(padded) // 2}H", padded)))
     while total > 0xFFFF:

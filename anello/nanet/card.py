@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The card's sources in SystemVerilog, and the parts that they are checked and synthesised by."""
+"""The card's sources in SystemVerilog, and the parts in which they are checked and synthesised."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -13,7 +13,7 @@ from anello.errors import InputError
 
 @dataclass(frozen=True)
 class Part:
-    """folders: of rtl/, whose modules it has; ".": those in none."""
+    """A part of the card. folders: of rtl/, whose modules the part includes; ".": those in no folder."""
 
     name: str
     top: str
@@ -34,13 +34,13 @@ PARTS = (
 
 @dataclass(frozen=True)
 class CardSources:
-    """rtl: the folder of its sources."""
+    """The card's sources. rtl: their folder."""
 
     rtl: Path
 
     @classmethod
     def here(cls) -> Self:
-        """In the source tree. Raises InputError."""
+        """The sources in this source tree. Raises InputError."""
         rtl = Path(__file__).resolve().parents[2] / "rtl"
         if not rtl.is_dir():
             raise InputError(f"{rtl}: the card's sources are not there: they are in the repository, not in the package")
@@ -48,12 +48,12 @@ class CardSources:
 
     @property
     def build(self) -> Path:
-        """Where tools and what they make go."""
+        """The folder of tools and their output."""
         return self.rtl.parent / "build/nanet"
 
     @property
     def library(self) -> Path:
-        """The whole card, compiled for the engine, where that has been done."""
+        """The path of the compiled card for the engine, if it has been built."""
         return self.build / "libanello_nanet.so"
 
     @cached_property
@@ -61,12 +61,12 @@ class CardSources:
         return {part.name: part for part in PARTS}
 
     def sources(self, part: Part) -> list[Path]:
-        """Packages first."""
+        """The part's source files, packages first."""
         found = [path for folder in part.folders for path in sorted((self.rtl / folder).glob("*.sv"))]
         return sorted(found, key=lambda path: not path.stem.endswith("_pkg"))
 
     def digest(self, part: Part) -> str:
-        """Of all that its sources are."""
+        """A digest of all the part's sources."""
         content = sha256()
         for path in self.sources(part):
             content.update(path.read_bytes())

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What Verilator and yosys think of the sources."""
+"""Checks of the sources by Verilator and yosys."""
 
 import re
 from dataclasses import dataclass
@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from anello.nanet.card import CardSources, Part
 from anello.nanet.tools import ToolError, Tools
 
-# Constants that are of the package, and of which each module takes some; ports that a wrapper leaves open.
+# Constants of the package, of which each module uses only some, and ports that a wrapper leaves open.
 ALLOWED = ("UNUSEDPARAM", "PINCONNECTEMPTY", "DECLFILENAME", "UNUSEDSIGNAL")
 WARNING = re.compile(r"^%(?:Warning|Error)[^:]*: .*$", re.MULTILINE)
 REGISTERS_FOR_RAM = "with list of registers"
@@ -15,7 +15,7 @@ REGISTERS_FOR_RAM = "with list of registers"
 
 @dataclass(frozen=True)
 class LintVerdict:
-    """Of one part. complaints: one line each."""
+    """The result for one part. complaints: one line each."""
 
     part: str
     n_modules: int
@@ -39,7 +39,8 @@ def _verilator(card: CardSources, tools: Tools, part: Part, sources: list[str]) 
 
 
 def _yosys(card: CardSources, tools: Tools, part: Part, sources: list[str]) -> list[str]:
-    """It reads what Vivado and Quartus do, and less; a RAM that it makes of registers is written in a wrong way."""
+    """Complaints of yosys. It accepts less than Vivado and Quartus; a RAM that it turns into registers is badly
+    written."""
     log = card.build / f"lint-{part.name}-yosys.log"
     commands = f"read_verilog -sv {' '.join(sources)}; hierarchy -check -top {part.top}; proc; check -assert"
     try:

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Seeded faults in the card's sources (rtl/tests/mutants.toml): each is put into a copy of them, and its test must fail
-there, as it must pass on the copy without a fault."""
+"""Seeded faults in the card's sources (rtl/tests/mutants.toml): each is put into a copy of the sources, and its test
+must fail there, and pass on the copy without a fault."""
 
 import re
 import shutil
@@ -17,7 +17,7 @@ from anello.errors import InputError
 from anello.nanet.card import CardSources
 from anello.nanet.tools import Tools
 
-BESIDE = ("engine", "detectors", "tests")  # what the tests read beside rtl/
+BESIDE = ("engine", "detectors", "tests")  # folders that the tests read in addition to rtl/
 LIMIT_S = 1800
 
 
@@ -26,7 +26,7 @@ FILE = "tests/mutants.toml"  # below rtl/
 
 @dataclass(frozen=True)
 class Mutant:
-    """file: below rtl/; test: of pytest, below rtl/tests; only: of its cocotb tests, a regular expression."""
+    """A fault. file: below rtl/; test: of pytest, below rtl/tests; only: of its cocotb tests, a regular expression."""
 
     name: str
     about: str
@@ -43,7 +43,8 @@ class Mutant:
 
 @dataclass(frozen=True)
 class MutantTrial:
-    """outcome: caught, survived, or why it says nothing; passes_without: its test on the sources as they are."""
+    """The result of one fault. outcome: caught, survived, or why the trial proves nothing; passes_without: its test
+    passes on the unchanged sources."""
 
     name: str
     about: str
@@ -57,12 +58,12 @@ class MutantTrial:
 
 
 def mutants_of(card: CardSources) -> list[Mutant]:
-    """As they are written down."""
+    """The faults in the order of the file."""
     return [Mutant(**one) for one in tomllib.loads((card.rtl / FILE).read_text())["fault"]]
 
 
 def check(card: CardSources, mutant: Mutant) -> None:
-    """Raises InputError where its text does not stand in the sources once."""
+    """Checks a fault. Raises InputError where its text does not occur exactly once in the sources."""
     source = card.rtl / mutant.file
     n = source.read_text().count(mutant.text) if source.exists() else 0
     if n != 1:
@@ -70,7 +71,7 @@ def check(card: CardSources, mutant: Mutant) -> None:
 
 
 def read_mutants(card: CardSources) -> list[Mutant]:
-    """All, checked. Raises InputError."""
+    """Reads and checks all faults. Raises InputError."""
     found = mutants_of(card)
     for mutant in found:
         check(card, mutant)
@@ -78,7 +79,7 @@ def read_mutants(card: CardSources) -> list[Mutant]:
 
 
 def chosen(mutants: Sequence[Mutant], only: str) -> list[Mutant]:
-    """only: numbers (from 1) or names, comma-separated; empty: all. Raises InputError."""
+    """The selected faults. only: numbers (from 1) or names, comma-separated; empty: all. Raises InputError."""
     by_name = {mutant.name: mutant for mutant in mutants} | {str(i): one for i, one in enumerate(mutants, start=1)}
     wanted = only.split(",") if only else [mutant.name for mutant in mutants]
     if unknown := [name for name in wanted if name not in by_name]:
@@ -87,7 +88,7 @@ def chosen(mutants: Sequence[Mutant], only: str) -> list[Mutant]:
 
 
 def try_each(card: CardSources, tools: Tools, mutants: Sequence[Mutant]) -> Iterator[MutantTrial]:
-    """One after the other, a test without a fault once."""
+    """Tries the faults one after the other; each test runs once without a fault."""
     without: dict[tuple[str, str], str] = {}
     for mutant in mutants:
         what = mutant.test, mutant.only
@@ -104,7 +105,7 @@ def try_each(card: CardSources, tools: Tools, mutants: Sequence[Mutant]) -> Iter
 
 @contextmanager
 def copied(card: CardSources) -> Iterator[Path]:
-    """The sources in a folder that goes away."""
+    """A copy of the sources in a folder that is removed afterwards."""
     with tempfile.TemporaryDirectory(prefix="anello-mutant-") as folder:
         rtl = Path(folder) / "rtl"
         shutil.copytree(card.rtl, rtl, ignore=shutil.ignore_patterns("__pycache__"))
@@ -114,7 +115,7 @@ def copied(card: CardSources) -> Iterator[Path]:
 
 
 def run(tools: Tools, card: CardSources, rtl: Path, mutant: Mutant) -> str:
-    """passed, failed, or what came between."""
+    """Runs a test: passed, failed, or the reason why it gave neither."""
     environment: dict[str, Any] = {
         "ANELLO_BUILD": str(card.rtl.parent / "build/release"),
         **tools.environment,
@@ -131,14 +132,14 @@ def run(tools: Tools, card: CardSources, rtl: Path, mutant: Mutant) -> str:
             command, cwd=rtl, env=environment, capture_output=True, text=True, check=False, timeout=LIMIT_S
         )
     except subprocess.TimeoutExpired:
-        return "failed"  # it hangs, which the tests' own limits see too, later
+        return "failed"  # the test hangs; its own limits would notice it later
     (card.build / f"mutant-{mutant.name}.log").write_text(done.stdout + done.stderr)
     return verdict(done.returncode, done.stdout)
 
 
 def verdict(status: int, said: str) -> str:
-    """Of pytest's exit status and words. A fault that no longer compiles proves nothing, nor does a test that was left
-    out."""
+    """The result from pytest's exit status and output. A fault that does not compile proves nothing, nor does a
+    skipped test."""
     if re.search(r"^(FAILED|ERROR) .*(does not compile|CalledProcessError)", said, re.MULTILINE):
         return "does not compile"
     if status == 1:

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A capture through the card's Verilated sources: what the card made of each frame, in how many cycles."""
+"""Runs a capture through the card's Verilated sources: the card's result for each frame, and the cycles it took."""
 
 import json
 import os
@@ -18,16 +18,17 @@ from anello.nanet.stages import CLOCK_HZ
 from anello.nanet.tools import ToolError, Tools
 
 MAX_STREAMS = 14
-N_BOARDS = 4  # of a card that merges
-SPENT = ("records_written", "records_dropped", "records_too_long")  # each accepted frame is one of these
+N_BOARDS = 4  # of a card that merges fragments
+SPENT = ("records_written", "records_dropped", "records_too_long")  # each accepted frame is counted in one of these
 ACCEPTED = "frames_accepted"
-CHECKED_LATE = ("frames_bad_fcs", "frames_truncated", "frames_bad_udp_checksum")  # with the last beat
+# checks that end with the frame's last beat
+CHECKED_LATE = ("frames_bad_fcs", "frames_truncated", "frames_bad_udp_checksum")
 NO_USE = 3  # exit code of the program: the capture cannot be used
 
 
 @dataclass(frozen=True)
 class CardRun:
-    """What the program said. counts: of the card, by name without `count.`."""
+    """The output of the program. counts: of the card, by name without `count.`."""
 
     said: Mapping[str, Any]
     counts: Mapping[str, int]
@@ -37,12 +38,12 @@ class CardRun:
 
     @property
     def frames(self) -> dict[str, int]:
-        """One verdict for each frame."""
+        """The verdicts on the frames, one for each frame."""
         return {name: n for name, n in self.counts.items() if name.startswith("frames_")}
 
     @property
     def problems(self) -> list[str]:
-        """What does not add up: nothing, or the card, its model, or this program is wrong."""
+        """Sums that do not agree: then the card, its model, or this program is wrong. Empty: all agree."""
         return list(self._problems())
 
     def _problems(self) -> Iterator[str]:
@@ -61,13 +62,15 @@ class CardRun:
             yield f"{counts['records_written']} records were written, and the host found {said['records']}"
 
     def _went_on(self, n: int) -> bool:
-        """So many payloads: of the accepted frames, and with cut-through of some whose last check came too late."""
+        """True if n payloads can be right: one for each accepted frame, and with cut-through also for some frames
+        whose last check failed too late."""
         accepted = self.counts[ACCEPTED]
         n_late = sum(self.counts[name] for name in CHECKED_LATE) if self.cuts_through else 0
         return accepted <= n <= accepted + n_late
 
     def _problems_of_merging(self) -> Iterator[str]:
-        """Where the card had no room, software saw more: then events are not compared."""
+        """Differences between merged events and the software's. Where the card had no room, the software received
+        more, and events are not compared."""
         counts = self.counts
         read = sum(n for name, n in counts.items() if name.startswith("datagrams_"))
         if not self._went_on(read):
@@ -100,7 +103,7 @@ def simulate(
     n_frames: int | None = None,
     n_traced: int = 0,
 ) -> CardRun:
-    """n_frames: the first ones alone. n_traced: cycles whose ports are told.
+    """Simulates the card. n_frames: use only the first ones. n_traced: cycles for which the program records the ports.
 
     Raises InputError where the capture cannot be used, ToolError.
     """
@@ -127,7 +130,7 @@ def simulate(
 
 
 def _name(address: str) -> str:
-    """Of a counter, from its address."""
+    """The name of a counter, from its address."""
     return _COUNTERS[int(address)]
 
 
@@ -137,7 +140,7 @@ _COUNTERS = {
 
 
 def program(card: CardSources, tools: Tools) -> Path:
-    """Compiled, where it has not been. Raises InputError, ToolError."""
+    """The simulation program; it is compiled if necessary. Raises InputError, ToolError."""
     root = card.rtl.parent
     build = Path(os.environ.get("ANELLO_BUILD", root / "build/release"))
     if not (build / "engine/wire/libanello_wire.a").exists():
@@ -148,7 +151,7 @@ def program(card: CardSources, tools: Tools) -> Path:
 
 
 def library(card: CardSources, tools: Tools) -> Path:
-    """The shared library that the engine loads, compiled of the card's sources as they are now. Raises ToolError."""
+    """The shared library that the engine loads, compiled from the card's present sources. Raises ToolError."""
     words = [str(card.rtl / "model/build_model.py"), "--library", str(card.library)]
     return Path(tools.run("python", words, card.build / "library.log").strip().splitlines()[-1])
 
@@ -159,7 +162,7 @@ _AT_UDP = 14 + 20
 
 
 def ports_in(file: Path) -> list[int]:
-    """UDP ports that plain frames go to, of a pcap file, in rising order. Raises InputError."""
+    """UDP ports of the plain frames in a pcap file, in rising order. Raises InputError."""
     try:
         content = file.read_bytes()
     except OSError as error:

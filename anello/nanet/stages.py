@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What a run through the card's model (receive.backend = "nanet") says of the card's stages, from its counters."""
+"""Times and fill levels of the card's stages, from the counters of a run through the card's model (receive.backend =
+"nanet")."""
 
 from collections.abc import Mapping
 from typing import Any
@@ -13,7 +14,7 @@ STAGES = {
     "hand_on": "until told",
 }
 
-# Stores of the card, by the counters nanet.<name>_highest and _size: a probe of the model, not of the card.
+# Stores of the card, by the counters nanet.<name>_highest and _size: a probe in the model reads them, not the card.
 STORES = {
     "payload_words": "words in the payload buffer",
     "payload_frames": "frames in it",
@@ -25,8 +26,8 @@ STORES = {
 
 
 def results(node: Mapping[str, Mapping[str, int]]) -> dict[str, Any] | None:
-    """Means over the card's buffers: cycles of each stage of the model, and what is in a buffer: datagrams, or events
-    where the card has merged. None: no card, or nothing came through it. node: the counters."""
+    """Means over the card's buffers: cycles of each stage of the model, and the number of datagrams in a buffer, or
+    of events where the card has merged. None: no card, or no data passed it. node: the counters."""
     card = node.get("nanet", {})
     n_buffers = card.get("buffers", 0)
     if not n_buffers:
@@ -46,14 +47,13 @@ def results(node: Mapping[str, Mapping[str, int]]) -> dict[str, Any] | None:
 
 
 def highest(card: Mapping[str, int]) -> dict[str, dict[str, int]]:
-    """How full each store was at the most, and how many places it has; those that the model does not show are left
-    out."""
+    """The highest fill level of each store, and its size; stores that the model does not show are left out."""
     levels = {name: (card.get(f"{name}_highest", 0), card.get(f"{name}_size", 0)) for name in STORES}
     return {name: {"highest": n, "size": size} for name, (n, size) in levels.items() if size}
 
 
 def line(node: Mapping[str, Mapping[str, int]]) -> str:
-    """The same for people; empty where there is nothing to tell."""
+    """The same in a line for people; empty where there is no data."""
     found = results(node)
     if found is None:
         return ""

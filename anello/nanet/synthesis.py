@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""How large the card is, and how fast: yosys for Xilinx UltraScale+ and Lattice ECP5, place and route by nextpnr for
-the latter. Simulated and synthesised, not run on a board."""
+"""Size and speed of the card: yosys for Xilinx UltraScale+ and Lattice ECP5, place and route by nextpnr for the
+latter. The card is simulated and synthesised, not run on a board."""
 
 import json
 import re
@@ -12,17 +12,17 @@ from typing import Any
 from anello.nanet.card import CardSources, Part
 from anello.nanet.tools import Tools
 
-# Both flatten the hierarchy, synth_ecp5 unasked: what one module does not need of another goes.
+# Both flatten the hierarchy (synth_ecp5 does by default), and remove the parts of a module that no other one uses.
 SYNTH = {"xcup": "synth_xilinx -family xcup -noiopad -flatten", "ecp5": "synth_ecp5"}
 FAMILIES = tuple(SYNTH)
 TARGET_MHZ = 156.25
-DEVICE = ("--85k", "--package", "CABGA756", "--speed", "8")  # the largest of the family
+DEVICE = ("--85k", "--package", "CABGA756", "--speed", "8")  # the largest device of the family
 
 
 @dataclass(frozen=True)
 class Size:
-    """luts, registers, rams (36 kbit for xcup, 18 kbit for ecp5); mhz: after place and route, 0: not tried; slowest:
-    the path that sets it."""
+    """Size and speed of a part. luts, registers, rams (36 kbit for xcup, 18 kbit for ecp5); mhz: after place and
+    route, 0: not tried; slowest: the path that limits it."""
 
     part: str
     family: str
@@ -34,7 +34,7 @@ class Size:
 
 
 def synthesise(card: CardSources, tools: Tools, part: Part, family: str, *, route: bool = True) -> Size:
-    """What was found for the same sources and settings before is taken from there. Raises ToolError."""
+    """Synthesises a part. Stored results are used if sources and settings are unchanged. Raises ToolError."""
     folder = card.build / "synthesis"
     routed = family == "ecp5" and route
     synth = f"{SYNTH[family]} -top {part.top}"
@@ -57,7 +57,7 @@ def synthesise(card: CardSources, tools: Tools, part: Part, family: str, *, rout
 
 
 def of_cells(part: str, family: str, cells: dict[str, int]) -> Size:
-    """cells: of the netlist, how many of each type."""
+    """The size from a netlist. cells: how many of each type."""
 
     def total(weights: dict[str, float]) -> float:
         return sum(
@@ -80,7 +80,8 @@ def of_cells(part: str, family: str, cells: dict[str, int]) -> Size:
 
 
 def _route(tools: Tools, folder: Path, part: Part, netlist: Path) -> tuple[float, str]:
-    """MHz, and the slowest path. As a block inside of something else: it has more ports than a chip has pins."""
+    """MHz, and the slowest path. The part is routed as a block inside a chip, since it has more ports than a chip
+    has pins."""
     report = folder / f"{part.name}-ecp5-report.json"
     # fmt: off
     arguments = [
@@ -96,7 +97,7 @@ def _route(tools: Tools, folder: Path, part: Part, netlist: Path) -> tuple[float
 
 
 def slowest_path(report: dict[str, Any]) -> str:
-    """Of nextpnr's, between two registers: from which to which, how long, and through how many cells."""
+    """nextpnr's slowest path between two registers: from which to which, how long, and through how many cells."""
     for one in report.get("critical_paths", []):
         steps = one["path"]
         if one["from"] == one["to"] and steps:

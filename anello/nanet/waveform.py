@@ -1,22 +1,22 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What is on the card's ports cycle by cycle, as a picture."""
+"""A picture of the words on the card's ports, cycle by cycle."""
 
 from collections.abc import Iterator, Mapping
 from html import escape
 
 CYCLE_PX, LANE_PX, HIGH_PX, LEFT_PX, TOP_PX = 7, 46, 22, 190, 34
-EVERY = 10  # cycles from one mark of the axis to the next
+EVERY = 10  # cycles between two marks of the axis
 LANES = {
     "rx": "frame in: 64-bit words",
     "m_axi_aw": "AXI4 write address",
     "m_axi_w": "AXI4 write data",
     "m_axi_b": "AXI4 answer",
 }
-COLOURS = {"=": "#4477aa", "#": "#cc6677", "w": "#ddcc77"}  # a word, the last of a packet, one that waits
+COLOURS = {"=": "#4477aa", "#": "#cc6677", "w": "#ddcc77"}  # a word, the last word of a packet, a word that waits
 
 
 def picture(trace: Mapping[str, str], title: str) -> str:
-    """SVG. trace: a letter for each cycle of each port, '.' where nothing is on it."""
+    """The picture as SVG. trace: a letter for each cycle of each port, '.' where it is empty."""
     n_cycles = max(len(line) for line in trace.values())
     width, height = LEFT_PX + n_cycles * CYCLE_PX + 20, TOP_PX + len(LANES) * LANE_PX + 40
     parts = [

@@ -1,2 +1,2 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What an exchange on a large farm would carry: its own code in virtual time, with costs that were measured."""
+"""The throughput of an exchange on a large farm: its own code in virtual time, with measured costs."""

@@ -1,10 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0
 """Processor time per message and per byte, from the summaries of runs of `anello exchange --local`.
 
-A run gives the processor time of its nodes and the number of messages and bytes they moved. Each message between
-nodes is paid for twice, at its sender and at its receiver. Two runs with messages of different sizes tell the costs of
-a message and of a byte; one run tells the cost of a byte, when that of a message is taken as given. What stays
-on its node takes another way, without a transport: what that costs, a run of one node tells.
+A run gives the processor time of its nodes and the number of messages and bytes they moved. Each message between nodes
+costs twice, at its sender and at its receiver. Two runs with messages of different sizes give the costs of a message
+and of a byte; one run gives the cost of a byte, when that of a message is taken as given. A message that stays on its
+node needs no transport: a run of one node gives its cost.
 """
 
 import json
@@ -21,13 +21,13 @@ from anello.exchange.report.summary import WAITED
 from anello.plan.farm import Costs
 
 SIDES = 2
-IDLE = 0.3  # a run whose nodes had nothing to do for so much of their time tells nothing
-SAME_SIZE = 1.2  # runs with message sizes closer than this cannot separate the two costs
+IDLE = 0.3  # share of idle time above which a run cannot be used
+SAME_SIZE = 1.2  # ratio of message sizes below which two runs cannot separate the two costs
 
 
 @dataclass(frozen=True)
 class Measured:
-    """Of one run: all its nodes together."""
+    """The measurement of one run: all its nodes together."""
 
     n_moved: float  # messages between nodes
     n_own: float  # messages that stayed on their node
@@ -36,7 +36,7 @@ class Measured:
 
 
 def read(path: Path) -> Measured:
-    """Raises InputError."""
+    """Reads a summary. Raises InputError."""
     try:
         summary = json.loads(path.read_text())
     except OSError as error:
@@ -63,7 +63,7 @@ def _measured(summary: Any) -> Measured:
 
 
 def _refuse_idle(path: Path, summary: Any) -> None:
-    """Of such a run, processor time is what waiting costs. Raises InputError."""
+    """Raises InputError for a run with too much idle time: its processor time is the cost of waiting."""
     rate_hz = summary.get("config", {}).get("generator.rate_hz", 0)
     if rate_hz:
         raise InputError(f"{path}: its generator was held to {rate_hz:g} events/s. Take a run with generator.rate_hz=0")
@@ -92,21 +92,21 @@ def calibrate(paths: Sequence[Path], given: Costs) -> Costs:
 
 
 def _own_per_byte_ns(runs: Sequence[Measured]) -> float | None:
-    """Of a message that stays on its node, in total; None: no run had one node."""
+    """Total cost of a message that stays on its node, per byte; None: no run had one node."""
     alone = [run for run in runs if not run.n_moved]
     n_bytes = sum(run.n_own * run.message_bytes for run in alone)
     return sum(run.cpu_ns for run in alone) / n_bytes if alone else None
 
 
 def _without_own(run: Measured, own_per_byte_ns: float | None) -> Measured:
-    """What was spent on messages between nodes; where nothing is known of the others, they cost the same."""
+    """The cost of messages between nodes; where that of others is unknown, it is taken as equal."""
     if own_per_byte_ns is None:
         return replace(run, n_moved=run.n_moved + run.n_own, n_own=0)
     return replace(run, n_own=0, cpu_ns=run.cpu_ns - run.n_own * run.message_bytes * own_per_byte_ns)
 
 
 def _costs(runs: Sequence[Measured], given: Costs) -> Costs:
-    """source: what is to be said of them."""
+    """The costs. source: their description for the reader."""
     sizes = [run.message_bytes for run in runs]
     if max(sizes) < SAME_SIZE * min(sizes):
         spent_ns = sum(run.cpu_ns / SIDES - run.n_moved * given.per_message_ns for run in runs)
@@ -117,7 +117,7 @@ def _costs(runs: Sequence[Measured], given: Costs) -> Costs:
 
 
 def _fit(runs: Sequence[Measured]) -> tuple[float, float]:
-    """Least squares of the relative error; where one cost came out negative, it is 0 and the other is fitted alone."""
+    """Least squares of the relative error; where one cost is negative, it is set to 0 and the other is fitted alone."""
     shares = np.array([[1.0, run.message_bytes] for run in runs])
     shares *= np.array([[SIDES * run.n_moved / run.cpu_ns] for run in runs])
     ones = np.ones(len(runs))

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""`anello plan`: its options become farms, the farms are simulated, the results shown and written."""
+"""`anello plan`: makes farms from its options, simulates them, shows and writes the results."""
 
 import math
 import os
@@ -26,14 +26,14 @@ from anello.system import run_directory
 
 EXIT_NOT_CARRIED = 4
 CURVE_NODES = (2, 4, 8, 16, 32, 64, 128, 256, 512)
-LEAST_MESSAGES = 40_000  # of a small farm, so that its window holds enough messages
+LEAST_MESSAGES = 40_000  # of a small farm, so that its time window holds enough messages
 BUFFERS_PER_NODE = 3
 ROUNDS_BY = 4
 
 
 @dataclass(frozen=True)
 class Options:
-    """As given on the command line."""
+    """Options of the command line."""
 
     n_nodes: int = 500
     demand_tbps: float | None = None
@@ -62,7 +62,7 @@ class Options:
     seed: int = 1
 
     def check(self) -> None:
-        """What Farm.check() cannot see. Raises ConfigError."""
+        """Checks what Farm.check() cannot check. Raises ConfigError."""
         for holds, option, rule, given in self._checks():
             if not holds:
                 raise ConfigError(option, rule, str(given), "See anello plan --help")
@@ -81,7 +81,7 @@ class Options:
         yield 0 <= self.n_jobs <= 1024, "--jobs", "must be 0 to 1024", self.n_jobs
 
     def farm(self, config: ExchangeConfig) -> Farm:
-        """Raises ConfigError and InputError."""
+        """The farm of these options. Raises ConfigError and InputError."""
         self.check()
         packing, fragment_bytes = config.exchange.packing, config.generator.fragment_mean_bytes
         n_spines = max(1, round(self.radix / (1 + self.oversubscription)))
@@ -117,12 +117,12 @@ class Options:
         return farm
 
     def n_meps(self, n_nodes: int) -> int:
-        """Of whole rounds, so that the window begins and ends with one."""
+        """Number of multi-event packets, in whole rounds, so that the time window begins and ends with one."""
         rounds = max(self.rounds, LEAST_MESSAGES / n_nodes**2)
         return math.ceil(rounds / ROUNDS_BY) * ROUNDS_BY * n_nodes
 
     def _interval_ns(self, config: ExchangeConfig) -> float:
-        """Between multi-event packets, from the demand or from the generator's rate."""
+        """Time between multi-event packets, from the required rate or from the generator's rate."""
         packing, generator = config.exchange.packing, config.generator
         if self.demand_tbps is not None:
             return packing * generator.fragment_mean_bytes * self.n_nodes * 8 / (self.demand_tbps * 1e3)
@@ -130,7 +130,7 @@ class Options:
 
 
 def _message_bytes(packing: int, fragment_bytes: float) -> float:
-    """With a packet's own header (docs/reference/mfp.md)."""
+    """Size of a message with the packet's own headers (docs/reference/mfp.md)."""
     padded = math.ceil(fragment_bytes / ALIGNMENT_BYTES) * ALIGNMENT_BYTES
     return MFP_HEADER_BYTES + packing * (BYTES_BESIDE_FRAGMENT + padded)
 
@@ -174,7 +174,7 @@ def run(
 
 
 def _curve(farm: Farm, options: Options) -> Iterator[Farm]:
-    """Whole switches at every size, also where cables of the asked farm are cut. At full load."""
+    """Farms of other sizes at full load. Each has complete switches, even where the options remove cables."""
     if not options.curve:
         return
     in_step = farm.steps_ahead or ExchangeConfig().exchange.steps_ahead

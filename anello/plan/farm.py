@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A farm and its load, as a plan takes them, and the words in which the simulation of farms is told of them."""
+"""A farm and its load for a plan, and the settings that describe it to the simulation of farms."""
 
 import math
 from collections.abc import Iterator
@@ -12,12 +12,12 @@ OUT_OF_STEP = "shift, out of step"
 ROUTINGS = ("destination", "hashed", "spread")
 MAX_NODES, MAX_MESSAGES = 512, 100_000_000
 ONE_MACHINE_GBPS = 1e5  # where nodes share a machine's memory, their processor is the limit
-LINKS_ACROSS = 4  # from a node to one at another leaf
+LINKS_ACROSS = 4  # links from a node to one at another leaf switch
 
 
 @dataclass(frozen=True)
 class Costs:
-    """Processor time of one side; `source` says where the numbers come from."""
+    """Processor time of one side; `source` describes where the numbers are from."""
 
     per_message_ns: float = 700.0
     per_byte_ns: float = 0.001
@@ -25,43 +25,43 @@ class Costs:
         "ucx_perftest tag_bw, 64 B over shared memory, 2 cores at 2.5 GHz: 0.7 to 0.8 µs a message; "
         "1 % of the payload verified at 10 GB/s"
     )
-    own_share: float = 1.0  # of what both sides spend, for a message that stays on its node
+    own_share: float = 1.0  # cost of a message that stays on its node, as a share of the cost on both sides
 
 
 @dataclass(frozen=True)
 class Farm:
-    """Every node reads out and builds; the first one also manages. Each has a thread, which does all that."""
+    """A farm. Every node reads out and builds; the first one also manages. Each has one thread for all of it."""
 
     n_nodes: int = 2
     protocol: str = "push"
-    steps_ahead: int = 4  # shift: messages that a readout unit may be ahead of the slowest; 0: they do not wait
+    steps_ahead: int = 4  # shift: messages that a readout unit may be ahead of the slowest; 0: unlimited
     # --- The load
     payload_bytes: float = 120_000.0  # of a message (one readout unit's part of a multi-event packet)
     message_bytes: float = 124_000.0  # with the packet's own headers
-    mep_interval_ns: float = 0.0  # between two multi-event packets; 0: as fast as there is room
+    mep_interval_ns: float = 0.0  # between two multi-event packets; 0: as fast as buffers allow
     n_meps: int = 1000
     # --- Buffers
     n_credits: int = 20  # multi-event packets that a builder has room for
     n_buffers: int = 64  # messages that a readout unit has room for
-    max_in_flight: int = 64  # messages under way from a node to another
+    max_in_flight: int = 64  # messages in transit from one node to another
     # --- Nodes
     costs: Costs = Costs()
     n_cores: int = 0  # all nodes share these; 0: a machine for each node
     # --- Network
-    link_gbps: float = 100.0  # of a node's card, each way; 0: none, the nodes share a machine's memory
+    link_gbps: float = 100.0  # of a node's card, each way; 0: no card, the nodes share a machine's memory
     card_sum_gbps: float = 0.0  # of a card, both ways together; 0: twice the link
     uplink_gbps: float = 100.0  # of a cable between leaf and spine switch
-    latency_ns: float = 1200.0  # from a node to one at another leaf, one way
-    jitter_ns: float = 1000.0  # a message starts late by less than this
+    latency_ns: float = 1200.0  # from a node to one at another leaf switch, one way
+    jitter_ns: float = 1000.0  # greatest random delay of a message's start
     nodes_per_leaf: int = 20
     n_spines: int = 20
     routing: str = "destination"
-    n_failed_links: int = 0  # cables between leaf and spine switches
-    port_bytes: int = 128 << 10  # that a switch can hold of what comes in by a port
+    n_failed_links: int = 0  # cables between leaf and spine switches that have failed
+    port_bytes: int = 128 << 10  # buffer of a switch for each of its input ports
     packet_bytes: int = 4096
     packet_overhead_bytes: int = 82
     # --- The simulation
-    cell_bytes: int = 16 << 10  # of a message, that switches handle at a time
+    cell_bytes: int = 16 << 10  # part of a message that switches handle as a unit
     seed: int = 1
 
     @property
@@ -82,14 +82,14 @@ class Farm:
         return self.payload_bytes * 8 / self.mep_interval_ns if self.mep_interval_ns else math.inf
 
     def of(self, n_nodes: int, protocol: str, steps_ahead: int) -> "Farm":
-        """The same farm with another number of nodes, its load as large as there is room for."""
+        """The same farm with another number of nodes, under full load."""
         n_buffers = max(self.n_buffers, 2 * n_nodes)
         return replace(
             self, n_nodes=n_nodes, protocol=protocol, steps_ahead=steps_ahead, n_buffers=n_buffers, mep_interval_ns=0.0
         )
 
     def settings(self) -> list[str]:
-        """For `_engine.measure_farm`: packets of one small fragment, each of which stands for a message."""
+        """Settings for `_engine.measure_farm`: packets of one small fragment, each of which represents a message."""
         values: dict[str, object] = {
             "n_nodes": self.n_nodes,
             "protocol": self.protocol,
@@ -127,7 +127,7 @@ class Farm:
         return [f"{name}={value}" for name, value in (values | self._network()).items()]
 
     def _network(self) -> dict[str, object]:
-        """Nodes are spread evenly over as many leaves as it takes."""
+        """The network. Nodes are spread evenly over the smallest sufficient number of leaf switches."""
         if not self.link_gbps:
             return {"gbps": ONE_MACHINE_GBPS, "latency_ns": self.latency_ns}
         return {
@@ -144,7 +144,7 @@ class Farm:
         }
 
     def check(self) -> None:
-        """Raises ConfigError."""
+        """Checks the farm. Raises ConfigError."""
         for holds, option, rule, given, remedy in self._checks():
             if not holds:
                 raise ConfigError(option, rule, str(given), remedy)

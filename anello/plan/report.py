@@ -101,7 +101,7 @@ def _stalls(asked: SimulationResult) -> Iterator[str]:
 
 # --- The terminal -------------------------------------------------------------------------------------------------
 class PlanWatcher:
-    """A line per simulation; on a terminal also the progress of the first one."""
+    """Prints one line per simulation; on a terminal also the progress of the first one."""
 
     def __init__(self, console: Console) -> None:
         self._console = console
@@ -164,7 +164,7 @@ def _cells(result: SimulationResult) -> list[str]:
 
 # --- Files --------------------------------------------------------------------------------------------------------
 def as_dict(plan: "Plan") -> dict[str, Any]:
-    """docs/reference/plan.md explains it."""
+    """The values of plan.json; docs/reference/plan.md explains them."""
     return {
         "words": lines(plan),
         "carries": plan.asked.carries if plan.asked.farm.mep_interval_ns else None,

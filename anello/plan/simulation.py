@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""One farm in virtual time and what it carries; many of them on all cores."""
+"""Simulates one farm in virtual time, or many farms on all cores."""
 
 import threading
 import time
@@ -11,37 +11,37 @@ from anello.engine import _engine
 from anello.errors import ConfigError, engine_errors
 from anello.plan.farm import Farm
 
-CARRIED = 0.99  # of what is offered, built within the window
+CARRIED = 0.99  # share of the offered load that must be built within the time window
 QUANTILES = ("p50", "p99", "p99.9", "max")
 
 
 @dataclass(frozen=True)
 class SimulationResult:
-    """Bandwidths are payload, per node, within the window: from when a quarter of all messages has come until three
-    quarters have. Loads are shares of the links' rate, stalls of the time, by kind of link."""
+    """Bandwidths are payload, per node, within the time window: from when a quarter of all messages has been
+    delivered until three quarters have. Loads are shares of the links' rate, stalls of the time, by kind of link."""
 
     farm: Farm
     n_built: int = 0
     n_incomplete: int = 0
     window_ns: float = 0.0
     virtual_ns: float = 0.0
-    built_gbps: float = 0.0  # payload that a builder gets
+    built_gbps: float = 0.0  # payload that a builder receives
     card_gbps: float = 0.0  # bytes that a node's card sends, all headers included
     load_mean: dict[str, float] = field(default_factory=dict)
     load_max: dict[str, float] = field(default_factory=dict)
-    stalled_mean: dict[str, float] = field(default_factory=dict)  # it had something to send, and the next hop no room
+    stalled_mean: dict[str, float] = field(default_factory=dict)  # the link had data to send, and the next hop no room
     stalled_max: dict[str, float] = field(default_factory=dict)
-    port_bytes: dict[str, float] = field(default_factory=dict)  # in the fullest buffer that such links fill
-    latency_us: dict[str, float] = field(default_factory=dict)  # first fragment ready to event built
+    port_bytes: dict[str, float] = field(default_factory=dict)  # bytes in the fullest buffer at the end of such links
+    latency_us: dict[str, float] = field(default_factory=dict)  # from the first fragment ready to the event built
     readout_high: int = 0  # messages
     builder_high: int = 0  # multi-event packets begun
-    behind_us: float = 0.0  # with a demand: a message had to wait for a free buffer of its readout unit
+    behind_us: float = 0.0  # with a required rate: longest wait of a message for a free buffer of its readout unit
     busy_mean: float = 0.0  # share of the time that nodes' threads worked
     busy_max: float = 0.0
     busy_manager: float = 0.0
-    n_overruled: int = 0  # messages that went before others were as far, because they had waited too long
+    n_overruled: int = 0  # messages sent before others were as far, because they had waited too long
     n_events: int = 0
-    seconds: float = 0.0  # that the simulation took
+    seconds: float = 0.0  # duration of the simulation
 
     @property
     def total_tbps(self) -> float:
@@ -49,7 +49,7 @@ class SimulationResult:
 
     @property
     def carries(self) -> bool:
-        """The offered load is built, and readout units never ran out of buffers."""
+        """True if the offered load is built and readout units never ran out of buffers."""
         return self.built_gbps >= CARRIED * self.farm.offered_gbps() and not self.behind_us
 
     @property
@@ -64,7 +64,8 @@ class SimulationResult:
 def simulate(
     farm: Farm, progress: Callable[[float], None] = lambda _: None, stop: threading.Event | None = None
 ) -> SimulationResult:
-    """Raises ConfigError, CancelledError where `stop` was set, and RuntimeError where the farm comes to a stop."""
+    """Simulates a farm. Raises ConfigError, CancelledError where `stop` was set, and RuntimeError where the farm
+    stalls."""
     farm.check()
     started = time.monotonic()
 
@@ -113,7 +114,7 @@ def simulate(
 
 
 def _in_options(error: ConfigError, farm: Farm) -> ConfigError:
-    """Of what only the engine can see: with the option that the user gave, and as it was given."""
+    """An error that only the engine can find, in terms of the option that the user gave."""
     options: dict[str, tuple[str, object]] = {
         "buffer_bytes": ("--port-kb", farm.port_bytes / 1024),
         "n_failed_cables": ("--failed-links", farm.n_failed_links),
@@ -123,8 +124,8 @@ def _in_options(error: ConfigError, farm: Farm) -> ConfigError:
 
 
 def simulate_all(farms: Sequence[Farm], n_threads: int) -> Iterator[SimulationResult]:
-    """The largest first; each result as it is there. Raises ConfigError before anything starts. Whoever asks for no
-    more of them (Ctrl-C) waits for none that has begun."""
+    """Simulates farms, the largest first, and yields each result when it is ready. Raises ConfigError before
+    anything starts. A caller that stops early (Ctrl-C) does not wait for simulations in progress."""
     for farm in farms:
         farm.check()
     ordered = sorted(farms, key=lambda farm: -farm.n_nodes * farm.n_meps)
@@ -141,14 +142,14 @@ def simulate_all(farms: Sequence[Farm], n_threads: int) -> Iterator[SimulationRe
 
 @dataclass(frozen=True)
 class Plan:
-    """asked: the farm as it was asked for; curve: other sizes and protocols, at full load."""
+    """A plan. asked: the requested farm; curve: other sizes and protocols, at full load."""
 
     asked: SimulationResult
     curve: tuple[SimulationResult, ...]
 
     @property
     def full(self) -> SimulationResult | None:
-        """The asked farm at full load."""
+        """The requested farm at full load."""
         farm = self.asked.farm
         if not farm.mep_interval_ns:
             return self.asked

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A figure as Plotly draws it in the browser, made without Plotly's Python: loading that and having every value checked
-costs a short run as much as all else together. Methods are called as those of plotly.graph_objects.Figure, and make
-the same; the tests of reports have Plotly check each figure."""
+"""A figure that Plotly draws in the browser, made without Plotly's Python package: loading that and checking every
+value costs a short run as much time as all the rest. Methods have the names of plotly.graph_objects.Figure and
+give the same result; the tests of reports have Plotly check each figure."""
 
 import json
 from collections.abc import Mapping
@@ -11,7 +11,7 @@ IN_HTML = {ord(sign): f"\\u{ord(sign):04x}" for sign in "<>/"}
 
 
 class Figure:
-    """data: its traces. layout: all else."""
+    """A figure. data: its traces. layout: everything else."""
 
     def __init__(self) -> None:
         self.data: list[dict[str, Any]] = []
@@ -27,11 +27,11 @@ class Figure:
         self.data.append(trace | {"type": "heatmap"})
 
     def add_hline(self, y: float, **look: Any) -> None:
-        """From one side to the other."""
+        """Adds a horizontal line over the whole width."""
         self.add_shape(type="line", x0=0, x1=1, xref="x domain", y0=y, y1=y, yref="y", **look)
 
     def add_vline(self, x: float, **look: Any) -> None:
-        """From the bottom to the top."""
+        """Adds a vertical line over the whole height."""
         self.add_shape(type="line", x0=x, x1=x, xref="x", y0=0, y1=1, yref="y domain", **look)
 
     def add_shape(self, **shape: Any) -> None:
@@ -51,7 +51,8 @@ class Figure:
         return self.update_layout(yaxis=axis)
 
     def to_json(self) -> str:
-        """For a page of HTML: no text in it ends the element that it stands in. What is no number is null."""
+        """JSON for a page of HTML: no text in it ends the element that contains it. Values that are not finite
+        become null."""
         told = {"data": self.data, "layout": self.layout}
         try:
             text = json.dumps(told, default=_plain, allow_nan=False, separators=(",", ":"))
@@ -61,19 +62,19 @@ class Figure:
         return text.translate(IN_HTML)
 
     def plotly(self) -> Any:
-        """As a plotly.graph_objects.Figure, which checks it. Raises ValueError."""
+        """The figure as a plotly.graph_objects.Figure, which checks it. Raises ValueError."""
         import plotly.graph_objects as go
 
         return go.Figure(self.data, self.layout)
 
 
 def _update(into: dict[str, Any], given: Mapping[str, Any]) -> dict[str, Any]:
-    """Tables are merged, other values replaced; what is given is left as it is."""
+    """Merges tables and replaces other values; keys that are not given stay as they are."""
     for key, value in given.items():
         into[key] = _update(into.get(key, {}), value) if isinstance(value, dict) else value
     return into
 
 
 def _plain(value: Any) -> Any:
-    """Numbers and arrays of NumPy."""
+    """Converts numbers and arrays of NumPy to plain values."""
     return value.tolist()

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The figure that every chain's report has."""
+"""The figures that every chain's report has."""
 
 from collections.abc import Mapping
 from typing import Any

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Reports on disk. The plotting library lies once beside them; with `--single-file` it is in the page itself, which
-then needs nothing else."""
+"""Reports on disk. The plotting library is stored once, in the reports' folder; with `--single-file` it is in the
+page itself, which then needs no other file."""
 
 import os
 import re
@@ -8,13 +8,14 @@ import shutil
 from importlib.util import find_spec
 from pathlib import Path
 
-LIBRARY = "plotly.min.js"  # 4.8 MB, of which a report needs one copy, not each report its own
+LIBRARY = "plotly.min.js"  # 4.8 MB: reports in a folder share one copy
 LINK = f'<script src="{LIBRARY}"></script>'  # as html.document writes it
 _ANY_LINK = re.compile(rf'<script src="[^"]*{re.escape(LIBRARY)}"></script>')
 
 
 def save(page: Path, html: str, *, shared: Path | None = None, single_file: bool = False) -> Path:
-    """Writes the page. shared: a folder for the library of all pages below it; None: beside the page. OSError."""
+    """Writes the page. shared: a folder for the library of all pages below it; None: the page's folder. Raises
+    OSError."""
     if single_file:
         text = with_library(html)
     else:
@@ -29,7 +30,7 @@ def save(page: Path, html: str, *, shared: Path | None = None, single_file: bool
 
 
 def with_library(html: str) -> str:
-    """The same page, which needs nothing else."""
+    """The same page with the library in it, so that it needs no other file."""
     from plotly.offline import get_plotlyjs
 
     library = get_plotlyjs()
@@ -37,9 +38,9 @@ def with_library(html: str) -> str:
 
 
 def _provide_library(folder: Path) -> None:
-    """Nobody who reads it meanwhile sees a part of it."""
+    """Writes the library in one step, so that a browser never loads an incomplete file."""
     target = folder / LIBRARY
-    plotly = find_spec("plotly")  # where it is; it is not loaded for that
+    plotly = find_spec("plotly")  # finds the package without loading it
     assert plotly is not None
     assert plotly.origin is not None
     ours = Path(plotly.origin).parent / "package_data" / LIBRARY

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A run against time, drawn. Each takes plain values and returns a figure, or None when there is nothing."""
+"""Figures of a run against time. Each function takes plain values and returns a figure, or None where there is no
+data."""
 
 from collections.abc import Callable, Mapping, Sequence
 
@@ -17,7 +18,7 @@ LATE_US = 1000.0
 
 
 def rate(series: Series | None) -> Figure | None:
-    """Events per second, in bins that are wide enough to be looked at."""
+    """Events per second, in bins wide enough to be visible."""
     if series is None or not len(series.count):
         return None
     bins = -(-len(series.count) // MOST_POINTS)
@@ -43,7 +44,7 @@ def rate(series: Series | None) -> Figure | None:
 
 
 def quantiles(history: Sequence[Moment]) -> Figure | None:
-    """Of the latency between two looks, µs."""
+    """Quantiles of the latency between two samples, µs."""
     lines = {
         words: ([one.quantiles_ns[name] * 1e-3 if name in one.quantiles_ns else None for one in history], colour)
         for name, words, colour in SHOWN
@@ -58,13 +59,13 @@ def quantiles(history: Sequence[Moment]) -> Figure | None:
 
 
 def losses(history: Sequence[Moment]) -> Figure | None:
-    """What was not used so far, by cause."""
+    """Losses up to each time, by cause."""
     figure = _by_name(history, lambda one: one.lost, float)
     return None if figure is None else plot.styled(figure, x=TIME, y="not used so far", height=280)
 
 
 def free(history: Sequence[Moment]) -> Figure | None:
-    """Buffers free by stage, %."""
+    """Free buffers of each stage, %."""
     figure = _by_name(history, lambda one: one.free, lambda value: 100 * value)
     if figure is None:
         return None

@@ -19,18 +19,18 @@ from anello.report.files import LINK
 from anello.report.presentation import Presentation
 from anello.report.style import SCRIPT, STYLE
 
-MOST_LOSSES = 40  # shown; all are in summary.json
+MOST_LOSSES = 40  # rows shown; summary.json has all
 
 
 def page(record: Record) -> str:
-    """The whole report; it needs the plotting library (report_files)."""
+    """The whole report as HTML; it needs the plotting library (files.py)."""
     presentation = presentation_of(record)
     parts = [*_head(record, presentation), *presentation.sections(), against_time(record), _ledger(record.ledger())]
     return document(f"Anello: {record.config.run.name}", "\n".join([*parts, _details(record, presentation)]))
 
 
 def document(title: str, body: str) -> str:
-    """A page with our style, for report_files.save; body is HTML."""
+    """A page with our style, for files.save; body is HTML."""
     return (
         f'<!doctype html>\n<html lang="en"><head><meta charset="utf-8"><title>{escape(title)}</title>'
         f'<meta name="viewport" content="width=device-width, initial-scale=1"><style>{STYLE}</style>{LINK}'
@@ -59,31 +59,31 @@ def frequency(per_s: float) -> str:
 
 
 def tile(value: str, label: str, kind: str = "") -> str:
-    """kind: good, bad, or neither."""
+    """A tile with a number. kind: good, bad, or neither."""
     return f'<div class="tile {kind}"><b>{value}</b><span>{label}</span></div>'
 
 
 def verdict_tile(record: Record) -> str:
-    """Green only where nothing is wrong."""
+    """The verdict's tile; green only where nothing is wrong."""
     verdict = record.verdict()
     words = "ok" if verdict.is_as_ordered else "problems"
     return tile(words, "the run", "good" if verdict.is_whole else "bad" if verdict.exit_code else "")
 
 
 def section(title: str, about: str, content: str) -> str:
-    """content: HTML; without any there is no section."""
+    """A section. content: HTML; a section without content is left out."""
     if not content:
         return ""
     return f'<section><h2>{escape(title)}</h2><p class="about">{escape(about)}</p>{content}</section>'
 
 
 def words(text: str) -> str:
-    """Content of a section that has no more than words."""
+    """A section's content that is only text."""
     return f"<p>{escape(text)}</p>" if text else ""
 
 
 def figure(figure: Figure | None, caption: str) -> str:
-    """A plot, with what it shows in words, for those who cannot see it; nothing where nothing was recorded."""
+    """A plot with a description in words, for readers who cannot see it; empty where nothing was recorded."""
     if figure is None:
         return ""
     told = figure.to_json()
@@ -96,7 +96,8 @@ def figure(figure: Figure | None, caption: str) -> str:
 
 
 def over_time(record: Record, words: str, deadline_us: float | None = None) -> str:
-    """The latency of the whole way, which words name, against time, and the machine's own delays beside it."""
+    """The latency of the whole way against time, together with the machine's own delays. words: the name of this
+    latency."""
     machine = record.machine
     picture = figures.over_time(machine.together, words, watched=bool(machine.hiccups), deadline_us=deadline_us)
     if picture is None:
@@ -117,7 +118,7 @@ def over_time(record: Record, words: str, deadline_us: float | None = None) -> s
 
 
 def against_time(record: Record) -> str:
-    """Rate, quantiles of the latency, losses and buffers of a run against time: those that there is something of."""
+    """Rate, quantiles of the latency, losses and buffers of a run against time; those without data are left out."""
     series = (
         Series.of(record.latency_over_time[record.whole_way]) if record.whole_way in record.latency_over_time else None
     )
@@ -152,7 +153,7 @@ def _free_words(history: Sequence[Moment]) -> str:
 
 
 def greatest_words(together: Together) -> str:
-    """When it was latest."""
+    """The time and size of the greatest latency, in words."""
     series = together.latency
     at = int(series.max_ns.argmax())
     second = (at + 0.5) * series.bin_ns * 1e-9
@@ -181,7 +182,8 @@ def latency_section(
     drawn: Mapping[str, str] | None = None,
     deadline_us: float | None = None,
 ) -> str:
-    """legs: of the table, and of the picture unless drawn says which. whole: the leg that judges the run."""
+    """The section on latency. legs: of the table, and of the picture unless `drawn` names others. whole: the leg
+    that judges the run."""
     whole = whole or record.whole_way
     picture = figures.latency(record.latency, legs if drawn is None else drawn, whole=whole, deadline_us=deadline_us)
     if picture is None:
@@ -201,12 +203,12 @@ def rows(head: list[str], rows: list[list[str]], text_columns: tuple[int, ...] =
 
 
 def wide(table: str, name: str) -> str:
-    """A table that scrolls by itself where the page has no room for it, also by keys. name: for those who hear it."""
+    """A table that scrolls by itself where the page is too narrow, also by keys. name: for screen readers."""
     return f'<div class="scroll" role="region" tabindex="0" aria-label="{escape(name)}">{table}</div>'
 
 
 def latency_table(latency: Mapping[str, Mapping[str, Any]], legs: Mapping[str, str]) -> str:
-    """legs: stages of the latency and their words, in order."""
+    """A table of latencies. legs: stages of the latency and their words, in order."""
     keys = ("mean_ns", "p50_ns", "p90_ns", "p99_ns", "p999_ns", "p9999_ns", "max_ns")
     lines = [
         [label, *(microseconds(latency[name][key]) for key in keys), f"{latency[name]['above_1ms']:,}"]

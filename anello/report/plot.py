@@ -13,7 +13,7 @@ RED = "#c92a2a"
 PURPLE = "#7048a8"
 TEAL = "#0b7285"
 SERIES = (BLUE, ORANGE, GREEN, PURPLE, TEAL, RED, SOFT)
-VIRIDIS = [  # a scale, as Plotly's Python writes it
+VIRIDIS = [  # Plotly's colour scale, in the form of its Python package
     [step / 9, colour]
     for step, colour in enumerate(
         ("#440154", "#482878", "#3e4989", "#31688e", "#26828e", "#1f9e89", "#35b779", "#6ece58", "#b5de2b", "#fde725")
@@ -22,7 +22,7 @@ VIRIDIS = [  # a scale, as Plotly's Python writes it
 FONT = "Inter, 'Segoe UI', 'DejaVu Sans', Helvetica, Arial, sans-serif"
 
 
-NO_TEMPLATE = {"data": {"scatter": [{"type": "scatter"}]}}  # what Plotly calls "none"
+NO_TEMPLATE = {"data": {"scatter": [{"type": "scatter"}]}}  # Plotly's template "none"
 
 
 class Updatable(Protocol):
@@ -37,7 +37,7 @@ AnyFigure = TypeVar("AnyFigure", bound=Updatable)
 
 
 def styled(figure: AnyFigure, *, x: str, y: str, height: int = 380, **layout: Any) -> AnyFigure:
-    """The same dark-on-light look for each figure, ours or Plotly's; x and y are axis titles with units."""
+    """Gives a figure, ours or Plotly's, the common style; x and y are axis titles with units."""
     # fmt: off
     axis = {
         "showline": True, "linecolor": SOFT, "gridcolor": FAINT, "zeroline": False, "ticks": "outside",

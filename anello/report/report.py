@@ -21,11 +21,11 @@ from anello.report.files import save
 from anello.report.html import page
 
 MOST_LOSSES = 6
-MOST_ROWS = 20  # of those that are off; all are in summary.json
+MOST_ROWS = 20  # rows shown that do not balance; summary.json has all
 
 
 def new_directory(record_directory: str, name: str) -> Path:
-    """A new directory for one run; a second run in the same second gets a number."""
+    """Makes a new directory for one run; a second run in the same second gets a number."""
     base = Path(record_directory) / f"{name}-{datetime.now():%Y%m%d-%H%M%S}"
     for number in range(1, 1000):
         path = base if number == 1 else base.with_name(f"{base.name}-{number}")
@@ -46,8 +46,8 @@ def write(record: Record, directory: Path, *, single_file: bool = False) -> Path
 
 # --- The terminal -------------------------------------------------------------------------------------------------
 def show(record: Record, console: Console, *, all_of_it: bool = False) -> None:
-    """The summary for people: of a run that balances, no more than fits on a screen. all_of_it: every row of the
-    ledger, and the chain's own tables, too."""
+    """Prints the summary for people: for a run that balances, at most one screen. all_of_it: also every row of the
+    ledger, and the chain's own tables."""
     ledger, presentation = record.ledger(), presentation_of(record)
     console.print()
     console.print(Text("\n".join(presentation.headlines())), soft_wrap=True)
@@ -67,7 +67,7 @@ def show(record: Record, console: Console, *, all_of_it: bool = False) -> None:
 
 
 def _words(record: Record, ledger: Ledger) -> Iterator[tuple[str, str]]:
-    """Lines, and how they look."""
+    """Lines with their styles."""
     told = [notice for notice in record.notices if notice.severity != "info"]
     if told:
         yield (f"{len(told):,} notices, the last at " if len(told) > 1 else "") + told[-1].line, "yellow"
@@ -88,7 +88,7 @@ def verdict_text(record: Record) -> Text:
 
 
 def losses_in_words(ledger: Ledger) -> list[str]:
-    """Which numbers were lost for causes that were not configured, in a few lines; the others are in summary.json."""
+    """The numbers that were lost for causes that were not configured, in a few lines; summary.json has the others."""
     return _first([loss.line for loss in ledger.losses if loss.n and not loss.ordered], MOST_LOSSES)
 
 
@@ -103,7 +103,7 @@ def _latency_table(stages: Mapping[str, Mapping[str, Any]], legs: Mapping[str, s
 
 
 def plain_table(title: str, *columns: str) -> Table:
-    """A table of ours; the first column is text, the others are numbers."""
+    """A table in our style; the first column is text, the others are numbers."""
     table = Table(
         title=title or None,
         box=box.SIMPLE_HEAD,

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Shares with their error bars, which count independent trials: what varies together is counted together."""
+"""Shares with their error bars, which count independent trials: trials that vary together are counted together."""
 
 import math
 from dataclasses import dataclass
@@ -11,7 +11,8 @@ from numpy.typing import NDArray
 
 @dataclass(frozen=True)
 class Share:
-    """n of total, with the Wilson interval of one standard deviation (68.3 %) for that many independent trials."""
+    """A share: n of total, with the Wilson interval of one standard deviation (68.3 %) for that many independent
+    trials."""
 
     n: int
     total: int
@@ -22,8 +23,8 @@ class Share:
 
 
 def share(n: int, total: int, independent: float | None = None) -> Share:
-    """independent: how many independent trials they are worth; None: all. Raises ValueError unless 0 <= n <= total; a
-    share of nothing is NaN, anything between 0 and 1."""
+    """Makes a share. independent: the number of independent trials that the trials are worth; None: all. Raises
+    ValueError unless 0 <= n <= total; a share of nothing is NaN, anything between 0 and 1."""
     if not 0 <= n <= total:
         raise ValueError(f"a share of {n} of {total} does not exist")
     if total == 0:
@@ -36,10 +37,12 @@ def share(n: int, total: int, independent: float | None = None) -> Share:
 
 
 def share_by_event(is_so: NDArray[np.bool_], event: NDArray[Any]) -> Share:
-    """is_so: bool[T], of T trials; event: int[T], which of them vary together. Raises ValueError on other shapes.
+    """The share of trials for which is_so holds. is_so: bool[T], of T trials; event: int[T], which of them vary
+    together. Raises ValueError on other shapes.
 
     The trials are worth p (1 - p) / s^2 independent ones, where s^2 is the variance of the share p as a ratio of two
-    sums over events (Cochran, Sampling Techniques, 1977, ch. 6); where all are the same, as many as there are events.
+    sums over events (Cochran, Sampling Techniques, 1977, ch. 6); where all have the same outcome, as many as there are
+    events.
     """
     if is_so.ndim != 1 or is_so.shape != event.shape:
         raise ValueError(f"trials of shape {is_so.shape} cannot be those of events of shape {event.shape}")

@@ -1,12 +1,12 @@
 # SPDX-License-Identifier: Apache-2.0
-"""How reports look: light or dark as the reader's system is, from a phone to a wall screen, and on paper."""
+"""The style of reports: light or dark as the reader's system is, from a phone to a wall screen, and on paper."""
 
 import json
 
 from anello.report import plot
 
 # fmt: off
-FOR_THE_DARK = {  # colour of plot.py -> the same on dark ground
+FOR_THE_DARK = {  # colour of plot.py -> its replacement on dark ground
     "white": "#161b22", plot.INK: "#e6edf3", plot.SOFT: "#8b98a5", plot.FAINT: "#2d333b", plot.BLUE: "#58a6ff",
     plot.ORANGE: "#ff9f5a", plot.GREEN: "#56d364", plot.RED: "#ff7b72", plot.PURPLE: "#bc8cff", plot.TEAL: "#39c5cf",
 }

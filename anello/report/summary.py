@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A run in numbers: what summary.json holds."""
+"""The numbers of a run in summary.json."""
 
 import json
 import math
@@ -19,7 +19,7 @@ def write(record: Record, path: Path) -> None:
 
 
 def line(record: Record) -> str:
-    """The same on one line, for a program that led the run."""
+    """The summary on one line, for a program that started the run."""
     return json.dumps(no_nan(summary(record)))
 
 
@@ -52,7 +52,7 @@ def _statistics(stage: Mapping[str, Any]) -> dict[str, float]:
 
 
 def no_nan(value: Any) -> Any:
-    """JSON knows no NaN: it becomes null."""
+    """The value without NaN, which JSON does not have: it becomes null."""
     if isinstance(value, dict):
         return {key: no_nan(one) for key, one in value.items()}
     if isinstance(value, (list, tuple)):
@@ -65,7 +65,7 @@ def in_percent(value: float | None) -> str:
 
 
 def percent(share: Share) -> str:
-    """With its interval of one standard deviation, rounded to what it says."""
+    """A share with its interval of one standard deviation, rounded to significant digits."""
     if not share.total:
         return "-"
     return f"{100 * share.value:.1f} ± {50 * (share.high - share.low):.1f} %"

@@ -25,16 +25,11 @@ if TYPE_CHECKING:
 
 __all__ = ["card", "columns", "mep_file", "simulate", "subscribe"]
 # Detectors' packages still import these modules by the names that they had before they were moved into folders.
+# fmt: off
 MOVED = {
-    "chains": "run.chain",
-    "config_base": "configuration.base",
-    "ledger": "account.ledger",
-    "presentation": "report.presentation",
-    "python_keys": "configuration.python_keys",
-    "record": "account.record",
-    "section": "configuration.section",
-    "sections": "configuration.sections",
-    "verdict": "account.verdict",
+    "chains": "run.chain", "config_base": "configuration.base", "ledger": "account.ledger",
+    "presentation": "report.presentation", "python_keys": "configuration.python_keys", "record": "account.record",
+    "section": "configuration.section", "sections": "configuration.sections", "verdict": "account.verdict",
 }
 # fmt: on
 

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """The interface between the command line and a chain with front ends; anello.run.run drives every chain through it.
 
-A chain joins front ends (in a process of their own) and a node (in this one). What is special to it is made here and
-used through the protocols below; the engine's classes satisfy them as they are.
+A chain joins front ends (in a process of their own) and a node (in this one). The parts that differ between chains are
+made here and used through the protocols below; the engine's classes satisfy them without adapters.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from anello.errors import ConfigError, engine_errors
 from anello.run.display import Item, Progress
 from anello.run.source_process import ChainSource, need_ports, page_values
 
-if TYPE_CHECKING:  # what the front ends' process needs no more of than the names
+if TYPE_CHECKING:  # the front ends' process needs only the names of these
     from anello.account.history import Moment
     from anello.account.notices import Line, Notices
     from anello.account.record import CounterDict, Record
@@ -29,11 +29,11 @@ if TYPE_CHECKING:  # what the front ends' process needs no more of than the name
     from anello.configuration.base import FrontEndsConfig
     from anello.configuration.origin import Origin
 
-MEAN_INTERVALS = 20.0  # between two events at random times: longer comes once in 10^9
+MEAN_INTERVALS = 20.0  # between two events at random times: a longer interval occurs once in 10^9
 
 
 class ChainNode(Protocol):
-    """A node of any chain: it has bound its ports when it is made."""
+    """A node of any chain: its ports are bound when it is made."""
 
     def start(self) -> None: ...
     def stop(self) -> None: ...
@@ -43,10 +43,12 @@ class ChainNode(Protocol):
     def counters(self) -> CounterDict: ...
     def latency(self) -> dict[str, dict[str, Any]]: ...
     def latency_over_time(self) -> dict[str, dict[str, Any]]:
-        """Of some legs: begin_ns (wall clock) and bin_ns; count, sum_ns, max_ns, n_late (above 1 ms): uint64[N]."""
+        """The latency of some legs against time: begin_ns (wall clock) and bin_ns; count, sum_ns, max_ns, n_late
+        (above 1 ms): uint64[N]."""
 
     def hiccups(self) -> dict[int, dict[str, Any]]:
-        """Of the machine, by core: delays, as a leg of the latency; over_time; is_on_the_way, is_realtime: bool."""
+        """Wake-up delays of the machine, by core: delays, as a leg of the latency; over_time; is_on_the_way,
+        is_realtime: bool."""
 
     def notices(self) -> Sequence[Line]: ...
     def states(self) -> dict[str, str]: ...
@@ -55,25 +57,26 @@ class ChainNode(Protocol):
 
 @dataclass(frozen=True)
 class Look:
-    """What a meter sees of a running node. sums: since its start; gained: since the last look."""
+    """The counters of a running node for a meter. sums: since its start; gained: since the previous look."""
 
     node: ChainNode
     counters: CounterDict
     time_s: float  # since the first look
-    seconds: float  # since the last
+    seconds: float  # since the previous look
     sums: tuple[int, ...]
     gained: tuple[int, ...]
 
 
 class Meter(ABC):
-    """Looks at a running node now and then, and returns differences of its counters."""
+    """Reads a running node's counters from time to time, and returns their differences."""
 
     def __init__(self) -> None:
         self._began = self._last_time = time.monotonic()
         self._last: tuple[int, ...] = ()
 
     def look(self, node: ChainNode, counters: CounterDict, lost: Mapping[str, int] | None = None) -> Progress:
-        """counters: the node's, as they are now. lost: by cause, None where that is not looked at."""
+        """Makes a progress report. counters: the node's present ones. lost: by cause; None where losses are not
+        followed."""
         now = time.monotonic()
         sums = self._sums(counters)
         gained = tuple(new - old for new, old in zip(sums, self._last or (0,) * len(sums), strict=True))
@@ -94,14 +97,14 @@ def _lost(lost: Mapping[str, int]) -> Item:
 
 
 class Keeper(Protocol):
-    """Keeps samples that a node offers."""
+    """Keeps samples of events that a node offers."""
 
     def look(self, node: Any) -> None: ...
 
 
 @dataclass(frozen=True)
 class GivenEvents:
-    """The events of a file, and what another reconstruction found in them; both of the chain's own kinds."""
+    """The events of a file, and what another reconstruction found in them; both are of the chain's own types."""
 
     events: Any
     reference: Any = None
@@ -109,7 +112,7 @@ class GivenEvents:
 
 @dataclass(frozen=True)
 class RunEnd:
-    """What is known once a run is over. The node has stopped and is still there."""
+    """The facts known at the end of a run. The node has stopped and still exists."""
 
     node: ChainNode
     kept: Any  # the chain's own Keeper
@@ -122,7 +125,7 @@ class RunEnd:
     interrupted: bool
     cpu: Mapping[str, float] | None
     truth: Mapping[str, Any] | None
-    reference: Any  # of the chain's own kind: what another reconstruction found in the events of a file
+    reference: Any  # of the chain's own type: results of another reconstruction for the events of a file
     made: MadeByBoard = field(default_factory=dict)
     ended_badly: str = ""
     history: tuple[Moment, ...] = ()
@@ -156,8 +159,8 @@ def _honest_hiccups(by_core: Mapping[int, Mapping[str, Any]]) -> dict[int, dict[
 
 
 class Chain(ABC):
-    """One way from front ends to results, by its configuration. It lies beside the detector's compiled part, whose Node
-    and Source it makes."""
+    """A complete data path from front ends to results, made from its configuration. Its module is in the same
+    package as the detector's compiled part, whose Node and Source it makes."""
 
     config: FrontEndsConfig
 
@@ -165,8 +168,8 @@ class Chain(ABC):
         self.config = config
 
     def make_node(self, directory: Path, origin: Origin | None = None) -> ChainNode:
-        """A node that has bound its ports; its files go to the run's directory. origin: of the run that it is for, told
-        to it with anello.configuration.origin.node_values. Raises ConfigError, OSError."""
+        """Makes a node whose ports are bound; its files go to the run's directory. origin: of the node's run, passed
+        to it by anello.configuration.origin.node_values. Raises ConfigError, OSError."""
         node: ChainNode = self._node(self.node_values(directory, origin))
         return node
 
@@ -178,18 +181,19 @@ class Chain(ABC):
         return self.config.flat() | node_values(origin) | self.own_node_values(directory)
 
     def own_node_values(self, directory: Path) -> dict[str, Any]:
-        """What the node is told otherwise than the configuration has it, such as where in the run's directory its files
-        go."""
+        """Values of the node that replace those of the configuration, such as the paths of its files in the run's
+        directory."""
         return {}
 
     def events_of(self, file: Path) -> GivenEvents:
-        """What front ends send for `--events FILE`. Raises InputError, and ConfigError where the chain's front ends can
-        send no file."""
+        """The events that front ends send for `--events FILE`. Raises InputError, and ConfigError where the chain's
+        front ends cannot send a file."""
         rule = "must be left out where front ends can send simulated events only"
         raise ConfigError("--events", rule, f"{file}, for the chain {self.config.chain}", "Simulate events instead")
 
     def make_source(self, given: GivenEvents | None) -> ChainSource:
-        """Front ends that could start at once. given: of events_of. Raises ConfigError where a port is left open."""
+        """Makes front ends that are ready to start. given: from events_of. Raises ConfigError where a port is left
+        open."""
         need_ports(self.config)
         with engine_errors():
             source: ChainSource = self.compiled().Source(self.config.source_values() | page_values(self.config))
@@ -197,10 +201,11 @@ class Chain(ABC):
         return source
 
     def prepare(self, source: Any, given: GivenEvents | None) -> None:  # noqa: B027 - most have nothing to do
-        """Whatever front ends do before they could start at once."""
+        """Does work that front ends need before they are ready to start."""
 
     def compiled(self) -> Any:
-        """Raises EngineMissingError, and ModuleNotFoundError where the engine was built without it."""
+        """The compiled module. Raises EngineMissingError, and ModuleNotFoundError where the engine was built without
+        it."""
         from anello.engine import compiled_part
 
         return compiled_part(type(self).__module__.rpartition(".")[0])
@@ -213,16 +218,16 @@ class Chain(ABC):
 
     @abstractmethod
     def flaws(self, node: CounterDict, source: CounterDict | None) -> Sequence[Flaw]:
-        """What is wrong by now, of a run that goes on."""
+        """Flaws up to now, for a run that continues."""
 
     @abstractmethod
     def record(self, end: RunEnd) -> Record: ...
 
     @abstractmethod
     def longest_pause_s(self) -> float:
-        """That front ends make by themselves, as the configuration has them."""
+        """Longest pause, s, that front ends make by configuration."""
 
     def source_settings(self, ports: Sequence[int]) -> list[str]:
-        """Settings of the front ends besides the user's: the node's ports and the run's length."""
+        """Settings of the front ends in addition to the user's: the node's ports and the run's length."""
         length = (f"{key}={value}" for key, value in self.config.run_length().items())
         return [f"{self.config.source_section}.ports={list(ports)}", *length]

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Which chain a configuration is for."""
+"""Makes the chain that a configuration is for."""
 
 from anello import registry
 from anello.configuration.base import FrontEndsConfig

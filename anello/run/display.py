@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Progress while a run goes on: a live table on a terminal, a line now and then elsewhere."""
+"""Progress during a run: a live table on a terminal, otherwise a line from time to time."""
 
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -15,7 +15,7 @@ PLAIN_INTERVAL_S = 2.0
 
 
 class Item(NamedTuple):
-    """One thing that is shown; bad: in red."""
+    """One item of the display; bad: in red."""
 
     label: str
     value: str
@@ -91,7 +91,7 @@ STYLES = {"detail": "dim", "info": "", "warning": "yellow", "bad": "bold red"}
 
 
 def teller(console: "Console", *, verbose: bool = False) -> Callable[[Notice], None]:
-    """Shows notices as they come, above a display that is redrawn in place. verbose: details, too."""
+    """Shows notices when they arrive, above a display that is redrawn in place. verbose: also details."""
 
     def tell(notice: Notice) -> None:
         if verbose or notice.severity != "detail":
@@ -102,7 +102,7 @@ def teller(console: "Console", *, verbose: bool = False) -> Callable[[Notice], N
 
 
 def make(kind: str, console: "Console") -> Display:
-    """kind as run.display says."""
+    """Makes the display. kind: the value of run.display."""
     if kind == "off":
         return NoDisplay()
     if kind == "live" or (kind == "auto" and console.is_terminal):

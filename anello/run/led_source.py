@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The front ends that a run leads: `anello source --led`. A process of its own, which pays for nothing that it does not
-need: neither for the command line nor for what people read."""
+"""The front ends that a run starts: `anello source --led`, a process that loads only what it needs: neither the
+command line nor the modules for terminal output."""
 
 import json
 from collections.abc import Sequence

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The log of a run: a line for each notice, written as it comes. A disk that is full costs the log, not the run."""
+"""The log of a run: a line for each notice, written at once. A full disk stops the log, not the run."""
 
 from collections.abc import Callable
 from pathlib import Path
@@ -12,14 +12,14 @@ NAME = "run.log"
 
 
 class RunLog:
-    """Made, with its folder, when there is something to write: wrong use leaves nothing behind. Appends, so that a
-    second run with the same file loses nothing of the first. Use as a context."""
+    """A log file. File and folder are made at the first line: wrong use leaves nothing behind. It appends, so that a
+    second run with the same file keeps the lines of the first. Use as a context."""
 
     def __init__(self, path: Path | None, beginning: Notice | None = None) -> None:
-        """None: no log. beginning: stands before all else."""
+        """Makes a log. None: no log. beginning: first line of the file."""
         self._path, self._beginning = path, beginning
         self._file: TextIO | None = None
-        self.problem = ""  # why nothing is written any more
+        self.problem = ""  # why writing has stopped
 
     def __enter__(self) -> Self:
         return self
@@ -29,7 +29,7 @@ class RunLog:
             self._try(self._file.close)
 
     def open(self) -> None:
-        """Raises OSError."""
+        """Opens the file. Raises OSError."""
         if self._path is None:
             return
         self._path.parent.mkdir(parents=True, exist_ok=True)

@@ -1,9 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Where the threads of a run go: those on the data's way each on a core of their own, everything else on the others.
+"""Where the threads of a run are placed: each thread on the data's way on a core of its own, everything else on the
+others.
 
-A thread that waits for data should run the moment they come. What keeps it from that is another thread on its core: the
-node's other threads, this program and the simulated front ends are kept off it, and where the system permits it, the
-thread goes before what is left there (SCHED_FIFO).
+A thread that waits for data should run as soon as data arrive. Another thread on its core would delay it: the node's
+other threads, this program and the simulated front ends are kept off that core, and where the system permits it, the
+thread has priority over what is left there (SCHED_FIFO).
 """
 
 import fcntl
@@ -25,25 +26,26 @@ if TYPE_CHECKING:
 
 ROOT = Path("/")
 LOOK_S = 0.05
-BUSY_SHARE = 0.3  # of a core that somebody else uses; a tick of the clock is a fifth of a look
+# share of a core above which it counts as used by others; a clock tick is a fifth of the measuring time
+BUSY_SHARE = 0.3
 
 
 @dataclass(frozen=True)
 class UsableCores:
-    """What this process may use, and what is in use."""
+    """The cores that this process may use, and their present use."""
 
     cores: frozenset[int]
-    isolated: frozenset[int] = frozenset()  # kept free of everything that does not ask for them
-    limit: float | None = None  # cores' worth of time that its control group may use
+    isolated: frozenset[int] = frozenset()  # kept free of threads that are not pinned to them
+    limit: float | None = None  # cores' worth of CPU time that its control group may use
     busy: Mapping[int, float] = field(default_factory=dict)  # by core, share of the time
-    siblings: Mapping[int, frozenset[int]] = field(default_factory=dict)  # logical cores of the same physical one
-    may_go_first: bool = True  # the system has time for real-time threads
+    siblings: Mapping[int, frozenset[int]] = field(default_factory=dict)  # logical cores of the same physical core
+    may_go_first: bool = True  # the system leaves time for real-time threads
 
     @classmethod
     def look(
         cls, root: Path = ROOT, wait: Callable[[float], None] = time.sleep, may_use: Callable[[int], bool] | None = None
     ) -> "UsableCores":
-        """This machine now; takes 50 ms. The doctor reads the same files, and knows how they may look."""
+        """Examines this machine; takes 50 ms. The doctor reads the same files, and knows their formats."""
         from anello.host.cores import KERNEL, listed, quotas, siblings_of
         from anello.host.host import Host
         from anello.host.machine import ThisMachine
@@ -70,15 +72,15 @@ class UsableCores:
 
 @dataclass(frozen=True)
 class Placement:
-    """Cores of the threads on the data's way, and those that are left for everything else."""
+    """The cores of the threads on the data's way, and those left for everything else."""
 
-    cores: tuple[int, ...] = ()  # empty: wherever the system puts them
+    cores: tuple[int, ...] = ()  # empty: the system chooses
     rest: frozenset[int] = frozenset()
     words: str = ""
 
 
 def choose(n: int, machine: UsableCores, claim: Callable[[int], bool] = lambda core: True) -> Placement:
-    """For n threads on the data's way. claim: whether nobody else has chosen this core, which is then ours."""
+    """Chooses cores for n threads on the data's way. claim: takes a core for us; False if another program has it."""
     if machine.n_cores <= n:
         return Placement(
             words=f"threads run where the system puts them: {_threads(n)} on the data's way and "
@@ -99,8 +101,8 @@ def choose(n: int, machine: UsableCores, claim: Callable[[int], bool] = lambda c
 
 
 def _by_preference(machine: UsableCores) -> Iterator[int]:
-    """Isolated cores first, then idle ones, then those whose other half is free; the highest of them, since interrupts
-    go to the lowest."""
+    """Cores in the order of preference: isolated ones, then idle ones, then those whose other half is free; high
+    numbers first, since interrupts go to the lowest."""
     left, taken = set(machine.cores | machine.isolated), set[int]()
     while left:
         core = max(
@@ -118,14 +120,14 @@ def _by_preference(machine: UsableCores) -> Iterator[int]:
 
 
 def is_open(config: "FrontEndsConfig") -> bool:
-    """Whether the configuration leaves it to this module where threads run."""
+    """True if the configuration leaves the placement of threads to this module."""
     return config.threads.placement == "auto" and not config.threads.cores
 
 
 @contextmanager
 def own_cores(n: int, machine: UsableCores) -> Iterator[Placement]:
-    """For n threads on the data's way. Until the end this thread, and every thread and process that it begins, keeps
-    off their cores; the node's own threads go to theirs by themselves."""
+    """Chooses cores for n threads on the data's way. Until the context ends, this thread, and every thread and
+    process that it starts, stays off these cores; the node pins its own threads to them."""
     with ExitStack() as until_end:
         chosen = choose(n, machine, lambda core: _claimed(core, until_end))
         if chosen.cores:
@@ -153,7 +155,7 @@ def placed(
 
 
 def with_cores(config: "Config", cores: Sequence[int], machine: UsableCores) -> "Config":
-    """Those for the threads on the data's way."""
+    """The configuration with these cores for the threads on the data's way."""
     threads = config.threads
     priority = "realtime" if machine.may_go_first and config.waits_for_data else threads.priority
     values = {"cores": threads.cores_of_layout(cores, config.n_lanes), "priority": priority}
@@ -161,7 +163,7 @@ def with_cores(config: "Config", cores: Sequence[int], machine: UsableCores) -> 
 
 
 def _with_wait(config: "Config", machine: UsableCores, chosen: Placement) -> tuple["Config", str]:
-    """With threads.wait, and the words for what was chosen and why."""
+    """The configuration with threads.wait, and a text with the choice and its reasons."""
     if config.threads.wait != "auto" or not config.waits_for_data:
         return config, ""
     n_others = config.n_threads - len(chosen.cores) + 2  # front ends on this machine, and this program
@@ -171,8 +173,9 @@ def _with_wait(config: "Config", machine: UsableCores, chosen: Placement) -> tup
 
 
 def may_spin(machine: UsableCores, chosen: Placement, n_others: int) -> tuple[bool, str]:
-    """Whether a core is free for each thread to look for data without pause, beside n_others threads; and why. Nothing
-    comes to an isolated core by itself, and nothing has to come to another one while there are idle ones."""
+    """True if each thread has a core on which it may poll for data without pause, with n_others threads on the
+    machine; and the reason. The scheduler moves no other thread to an isolated core, and has no need to use
+    another core while some are idle."""
     n_wanted = len(chosen.cores) + n_others
     if machine.limit is not None and machine.limit < n_wanted:
         return False, f"spinning needs time for {n_wanted} threads, the control group allows {machine.limit:g} cores"
@@ -190,7 +193,7 @@ def may_spin(machine: UsableCores, chosen: Placement, n_others: int) -> tuple[bo
 
 
 def _with_isolated(config: "Config", look: Callable[[], UsableCores]) -> "Config":
-    """With cores that the user chose: threads spin where all of those are isolated."""
+    """The configuration for cores that the user chose: threads spin where all of those are isolated."""
     given = {core for core in config.threads.cores if core >= 0}
     if config.threads.wait != "auto" or not given or not config.waits_for_data or not given <= look().isolated:
         return config
@@ -202,8 +205,8 @@ def _with_threads(config: "Config", **values: object) -> "Config":
 
 
 def _claimed(core: int, until_end: ExitStack) -> bool:
-    """Ours until the end, or until this process is gone. Where the file that all share is a stranger's, who may hold it
-    for ever, this user's processes have one of their own."""
+    """Claims a core until the context ends, or until this process ends. If another user owns the shared lock file,
+    and could hold it for ever, this user's processes use a file of their own."""
     for name in (f"anello.core{core}", f"anello.core{core}.{os.geteuid()}"):
         try:
             file = _opened(Path("/dev/shm") / name)
@@ -222,13 +225,13 @@ LOCK_FLAGS = os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC
 
 
 def _opened(path: Path) -> int:
-    """To read, which is enough for a lock: it may be root's, and is then not to be opened with O_CREAT. Raises OSError
-    where it is no file of this user or root."""
+    """Opens a file for reading, which suffices for a lock: root may own it, and O_CREAT would then fail. Raises
+    OSError where it is no file of this user or root."""
     try:
         file = os.open(path, LOCK_FLAGS)
     except FileNotFoundError:
         file = os.open(path, LOCK_FLAGS | os.O_CREAT)
-        os.fchmod(file, 0o644)  # whatever this user's mask
+        os.fchmod(file, 0o644)  # independent of this user's mask
     found = os.fstat(file)
     if stat.S_ISREG(found.st_mode) and found.st_uid in (0, os.geteuid()):
         return file
@@ -236,9 +239,9 @@ def _opened(path: Path) -> int:
     raise PermissionError(f"{path} is not a file of this user or root")
 
 
-# --- What the system says
+# --- The system's files
 def _told(answer: Callable[[], "Told"], otherwise: "Told") -> "Told":
-    """What one file says; otherwise where it is absent or makes no sense."""
+    """The answer from one file; `otherwise` where the file is absent or invalid."""
     from anello.host.host import CannotTell
 
     try:
@@ -248,7 +251,7 @@ def _told(answer: Callable[[], "Told"], otherwise: "Told") -> "Told":
 
 
 def _busy_share(host: "Host") -> Callable[[], dict[int, float]]:
-    """By core, the share of the time since then that somebody used."""
+    """A function that returns, by core, the share of the time since this call that was used."""
     before = _times(host)
 
     def busy() -> dict[int, float]:
@@ -262,7 +265,8 @@ def _busy_share(host: "Host") -> Callable[[], dict[int, float]]:
 
 
 def _may_use(core: int) -> bool:
-    """Isolated cores are in no mask by themselves; a control group may keep this process off them."""
+    """True if this process may use the core. Isolated cores are in no mask by default; a control group may exclude
+    others."""
     before = os.sched_getaffinity(0)
     try:
         os.sched_setaffinity(0, {core})
@@ -273,7 +277,7 @@ def _may_use(core: int) -> bool:
 
 
 def _times(host: "Host") -> dict[int, tuple[int, int]]:
-    """By core: clock ticks idle, and all."""
+    """By core: idle clock ticks, and all clock ticks."""
     times = {}
     for line in host.text("proc/stat").splitlines() if host.has("proc/stat") else ():
         name, *ticks = line.split()

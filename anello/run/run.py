@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Leading a run: the node in this process, the front ends in another, started together and stopped in order."""
+"""Runs a chain: the node in this process, the front ends in another, started together and stopped in order."""
 
 import os
 import time
@@ -40,16 +40,16 @@ LOOPBACK = ("127.", "localhost", "::1")
 
 @dataclass(frozen=True)
 class RunPlan:
-    """What a run needs besides its configuration."""
+    """What a run needs in addition to its configuration."""
 
     config: FrontEndsConfig
     source_arguments: Sequence[str]  # configuration file, --set and --events as the user gave them
     directory: Path
-    reference: Any = None  # of the chain's own kind: what another reconstruction found in the events that are sent
+    reference: Any = None  # of the chain's own type: results of another reconstruction for the events that are sent
 
 
 class NotStartedError(RuntimeError):
-    """The run was ready and was told to end before it began."""
+    """The run was ready, and the operator ended it before it began."""
 
     def __init__(self, exit_code: int = 0) -> None:
         super().__init__("the run was ended before it began")
@@ -64,7 +64,7 @@ def _wait_for_the_word(lead: RunControl, interrupted: Interruption) -> None:
 
 
 def run(plan: RunPlan, console: Console, lead: RunControl | None = None, notices: Notices | None = None) -> Record:
-    """Node and front ends on this machine. Raises ConfigError, OSError, SourceFailedError, NotStartedError."""
+    """Runs node and front ends on this machine. Raises ConfigError, OSError, SourceFailedError, NotStartedError."""
     lead, notices = lead or RunControl(), notices or Notices(display.teller(console))
     entry = lead.entry or Entry.none(plan.config, plan.directory)
     notices.listeners.append(entry.hear)
@@ -99,7 +99,8 @@ def _run(plan: RunPlan, entry: Entry, console: Console, lead: RunControl, notice
             lead.tell("draining")
             cpu = CpuTime.now().since(began)
             source.stop()
-            if not (interrupted.is_set() or source.ended_badly):  # else nobody tells the node that this is the end
+            # otherwise the node would not learn that this is the end
+            if not (interrupted.is_set() or source.ended_badly):
                 _wait_until(node.finished, DRAIN_TIMEOUT_S)
         finally:
             node.stop()
@@ -138,7 +139,7 @@ def run_node(
     lead: RunControl | None = None,
     notices: Notices | None = None,
 ) -> Record:
-    """The node alone: front ends elsewhere send to its ports. Raises ConfigError, OSError, NotStartedError."""
+    """Runs the node alone: front ends elsewhere send to its ports. Raises ConfigError, OSError, NotStartedError."""
     lead = lead or RunControl()
     entry = lead.entry or Entry.none(config, directory)
     with lead.showing_failure(), placed(config) as (with_cores, placement):
@@ -208,7 +209,7 @@ def _watch(
     *,
     notices: Notices,
 ) -> tuple[Keeper, History]:
-    """Shows progress until the run has ended, the front ends are done, or the user has had enough."""
+    """Shows progress until the run has ended, the front ends are done, or the user ends it."""
     kept, meter, settings = chain.keeper(), chain.meter(), chain.config.run
     history = History(*_judging_legs(chain.config.chain))
     silence, next_log_s = SilenceWatch(chain.longest_pause_s()), 0.0
@@ -217,7 +218,7 @@ def _watch(
             if source:
                 source.poll()
             kept.look(node)
-            counters = node.counters()  # once: of hundreds of boards they are what an idle node costs
+            counters = node.counters()  # read once: with hundreds of boards they are the main cost of an idle node
             notices.tell_all([*node.notices(), *silence.look(counters)])
             notices.look()
             lost = as_it_stands(chain.flaws(counters, source.counters if source else None), balanced=True).lost
@@ -238,7 +239,7 @@ def _judging_legs(chain: str) -> tuple[str, ...]:
 
 
 def _free_buffers() -> dict[str, float]:
-    """By stage, as this process's page has it."""
+    """Free buffers by stage, from this process's counter page."""
     try:
         page = pages.look_at(node_page(os.getpid()))
         return {one.stage: one.n_free / one.n_buffers for one in page.buffers() if one.n_buffers}

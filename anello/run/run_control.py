@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""When a run begins and when it ends."""
+"""Decides when a run begins and when it ends."""
 
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
@@ -12,21 +12,21 @@ from anello.system.interruption import Interruption, interruptible
 
 
 class ShowsState(Protocol):
-    """A node: its counter page says how far its run is."""
+    """A node whose counter page shows the state of its run."""
 
     def set_state(self, word: str) -> None:
-        """A RunState that a process can say of itself; also a sign that the calling thread goes on. Raises
-        ConfigError."""
+        """Sets a RunState that a process can report of itself; this also shows that the calling thread still works.
+        Raises ConfigError."""
 
 
 class RunControl:
     """Default control: the run starts at once, and ends by itself, on Ctrl-C or on SIGTERM."""
 
-    node: ShowsState | None = None  # of the run, once there is one
-    is_aborted = False  # the run is not wanted: it ends at once, and what it took is not asked for
+    node: ShowsState | None = None  # the node of the run, once it is made
+    is_aborted = False  # the operator cancelled the run: it ends at once, without results
 
     def __init__(self, entry: Entry | None = None) -> None:
-        """entry: the run's, in the catalogue."""
+        """Default control. entry: the run's, in the catalogue."""
         self.entry = entry
         if entry and entry.origin.number is not None:
             self.know(run=entry.origin.number)
@@ -37,36 +37,37 @@ class RunControl:
             yield interruption
 
     def tell(self, state: str) -> None:
-        """ready, running, draining, ended, failed: what the run is now."""
+        """Reports the run's state to the catalogue and the page: ready, running, draining, ended, failed."""
         if self.entry:
             self.entry.state(state)
         self.show(state)
 
     def show(self, state: str) -> None:
-        """In the node's page, and nowhere else."""
+        """Shows the state on the node's page only."""
         if self.node:
             self.node.set_state(state)
 
     @contextmanager
     def showing_failure(self) -> Iterator[None]:
-        """What is raised inside is the run's end, and its page says so as long as the process is there."""
+        """An exception in this context is the run's end; its page shows that as long as the process lives."""
         try:
             yield
         except Exception as error:
-            if exit_codes.of(error) != 0:  # else it was not wanted
+            if exit_codes.of(error) != 0:  # otherwise the user cancelled it
                 with suppress(ConfigError):
                     self.show("failed")
             raise
 
     def know(self, **facts: Any) -> None:
-        """run: its number; front_ends: their process; of a farm, by node: nodes, their processes, and gone, why those
-        have ended that have; rendezvous: the port of theirs. Values as JSON has them."""
+        """Passes facts to the control room. run: its number; front_ends: their process; of a farm, by node: nodes,
+        their processes, and gone, the reasons of those that have ended; rendezvous: its port. Values must suit
+        JSON."""
 
     def hear_of_deaths(self, hear: Callable[[int, str], None]) -> None:
-        """hear(node, why): gets what the leader's boss knows of nodes elsewhere."""
+        """Sets a callback hear(node, why) for deaths of nodes elsewhere, which the control room reports."""
 
     def may_start(self, goes_on: Callable[[], bool] = lambda: True) -> bool:
-        """The run is ready; returns when it is to begin. False: it is not to begin at all. goes_on: looked at
-        meanwhile; the run ends where it does not."""
+        """Waits until the run, which is ready, may begin. False: it was cancelled. goes_on: called during the wait;
+        the run ends when it returns False."""
         self.tell("ready")
         return goes_on()

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Where a command that makes a run writes: to the terminal, to its log, to the program that called it."""
+"""Where a run command writes: to the terminal, to its log, to the program that called it."""
 
 import os
 import shlex
@@ -24,7 +24,7 @@ from anello.system.exit_codes import FAILED
 
 @dataclass(frozen=True)
 class RunOutput:
-    """console: for people; standard error where standard output is a program's."""
+    """The outputs. console: for people; standard error where a program reads standard output."""
 
     console: Console
     log: Path | None = None
@@ -46,13 +46,14 @@ class RunOutput:
         log_name: str = NAME,
         single_file: bool = False,
     ) -> Self:
-        """As the options say. directory: of the run, where its log is if no other file is given."""
+        """The outputs that the options ask for. directory: of the run, where its log is if the user gives no other
+        file."""
         log = log_file or (directory / log_name if directory else None)
         return cls(output.console(stderr=as_json), log, bool(log_file), all_rows, as_json, verbose, single_file)
 
     @contextmanager
     def notices(self) -> Iterator[Notices]:
-        """Shown as they come, and written to the log. Raises OSError where a log was asked for and cannot be."""
+        """Notices, shown when they arrive and written to the log. Raises OSError where the log cannot be written."""
         command = shlex.join(["anello", *sys.argv[1:]])
         with RunLog(self.log, _now(f"process {os.getpid()} on {socket.gethostname()}: {command}")) as log:
             told = Notices(display.teller(self.console, verbose=self.verbose), log.write)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What `anello source` shows: progress while front ends send, and what came of it in a few lines."""
+"""Display of `anello source`: progress while front ends send, and a summary in a few lines."""
 
 import time
 from collections.abc import Callable, Iterator
@@ -9,7 +9,7 @@ from anello.account.record import CounterDict
 from anello.run.display import Item, Progress
 
 MADE = ("packets", "fragments", "hits")
-OTHERWISE = {  # counter of a board -> words, where it is not 0
+OTHERWISE = {  # counter of a board -> words, shown where it is not 0
     "packets_dead_board": "packets of a dead board",
     "packets_lost_injected": "packets lost on purpose",
     "packets_truncated_injected": "packets truncated on purpose",
@@ -28,7 +28,7 @@ def _of_boards(counters: CounterDict, name: str) -> int:
 
 
 class SendingMeter:
-    """Looks at the front ends' counters now and then."""
+    """Reads the front ends' counters from time to time."""
 
     def __init__(self, clock: Callable[[], float] = time.monotonic) -> None:
         self._clock = clock

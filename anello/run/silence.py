@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Says when no front end sends any more: frozen, killed, unplugged, or at their end without a word."""
+"""Reports when no front end sends any more: frozen, killed, unplugged, or ended without an end of run."""
 
 import time
 from collections.abc import Callable
@@ -8,14 +8,14 @@ from datetime import datetime
 from anello.account.record import CounterDict
 
 SILENT_AFTER_S = 2.0
-AGAIN_AFTER = 10.0  # times as long as when it was last said: 2 s, 20 s, 200 s
-MARGIN_S = 0.5  # beyond the longest pause that front ends make by themselves
+AGAIN_AFTER = 10.0  # factor to the next report: after 2 s, 20 s, 200 s
+MARGIN_S = 0.5  # beyond the longest pause that front ends make by configuration
 
 
 class SilenceWatch:
-    """Looks at a node's counters now and then. longest_pause_s: that front ends may make, as between two bursts.
+    """Watches a node's counters. longest_pause_s: pause that front ends may make, as between two bursts.
 
-    Silence counts from the first datagram on: before it a node waits for front ends to come.
+    Silence is counted only after the first datagram: before it a node waits for its front ends.
     """
 
     def __init__(
@@ -30,7 +30,7 @@ class SilenceWatch:
         self._last_came_s = clock()
 
     def look(self, counters: CounterDict) -> list[str]:
-        """Lines for the operator: when silence begins, ever less often while it lasts, and when it ends."""
+        """Lines for the operator: when silence begins, at growing intervals while it lasts, and when it ends."""
         n_datagrams, now_s = datagrams(counters), self._clock()
         silent_s = now_s - self._last_came_s
         if n_datagrams != self._n_datagrams:
@@ -48,7 +48,7 @@ class SilenceWatch:
 
 
 def datagrams(counters: CounterDict) -> int:
-    """Received so far, on all ports; where the network card has merged, all frames that it was given."""
+    """Datagrams received so far on all ports; where the network card has merged, all frames that it received."""
     if "nanet.merge" in counters:
         return counters["nanet"].get("frames", 0)
     return sum(

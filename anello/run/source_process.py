@@ -1,10 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The front ends as a process of their own, as on a farm, and how `anello run` leads it.
+"""The front ends as a process of their own, as on a farm, and how `anello run` starts and stops it.
 
-The child writes one JSON object per line to its standard output: {"state": "ready"} when it could start at once,
-{"state": "sending", "counters": ...} now and then, {"state": "done", "counters": ..., "sequences": ..., "truth": PATH,
-"cpu_s": ...} at its end, or {"state": "failed", "error": ..., "exit_code": ...}. It reads words from its standard
-input: `start`, `stop`. When the input ends, its parent is gone and it stops.
+The child writes one JSON object per line to its standard output: {"state": "ready"} when it is ready to start,
+{"state": "sending", "counters": ...} from time to time, {"state": "done", "counters": ..., "sequences": ..., "truth":
+PATH, "cpu_s": ...} at its end, or {"state": "failed", "error": ..., "exit_code": ...}. It reads words from its standard
+input: `start`, `stop`. When the input ends, its parent has ended, and it stops.
 """
 
 import json
@@ -33,7 +33,7 @@ if TYPE_CHECKING:
 READY_TIMEOUT_S = 120.0
 STOP_TIMEOUT_S = 20.0
 BEAT_S = 0.5
-OF_RUN = "ANELLO_RUN"  # in the environment
+OF_RUN = "ANELLO_RUN"  # name of an environment variable
 
 
 class ChainSource(Protocol):
@@ -46,24 +46,24 @@ class ChainSource(Protocol):
     def counters(self) -> "CounterDict": ...
     def sequences(self) -> dict[int, ListedAsMade]: ...
     def truth(self) -> Mapping[str, Any]:
-        """Arrays that say what was sent; empty where the report asks for none."""
+        """Arrays that describe what was sent; empty where the report asks for none."""
 
 
 # --- In the child -------------------------------------------------------------------------------------------------
 def counter_page(pid: int | None = None) -> str:
-    """The name of the page of counters that front ends show; pid: of their process, None: this one."""
+    """The name of the front ends' counter page; pid: of their process, None: this one."""
     return f"/anello.source.{os.getpid() if pid is None else pid}"
 
 
 def page_values(config: "FrontEndsConfig") -> dict[str, Any]:
-    """What front ends are told for their page: which run they are of their leader says."""
+    """Values for the front ends' page: the run that they belong to, which the leading process passes to them."""
     own = {"counter_page": counter_page(), "chain": config.chain, "run_name": config.run.name}
     told: dict[str, Any] = json.loads(os.environ.get(OF_RUN, "{}"))
     return own | told
 
 
 def _told_of(origin: "Origin | None") -> dict[str, str]:
-    """The environment of front ends that are led."""
+    """Environment variables for front ends that a run starts."""
     if origin is None:
         return dict(os.environ)
     run = {"run_number": origin.number or 0, "run_name": origin.name, "config_digest": origin.config_digest}
@@ -83,7 +83,8 @@ def need_ports(config: "FrontEndsConfig") -> None:
 
 
 def serve(source: ChainSource, truth_path: Path | None, refresh_s: float, *, first: bool = False) -> None:
-    """Obeys standard input and reports on standard output, until the last burst is sent or it is told to stop."""
+    """Obeys standard input and reports on standard output, until the last burst is sent or the order to stop
+    arrives."""
     orders = _lines_of(sys.stdin)
     _say(state="ready")
     if not _told_to_start(orders, source):
@@ -107,7 +108,7 @@ def serve(source: ChainSource, truth_path: Path | None, refresh_s: float, *, fir
 
 
 def save_truth(path: Path, truth: Mapping[str, Any]) -> None:
-    """OSError that says what could not be written: the system's own names no file where a disk is full."""
+    """Saves the truth. Raises OSError with the file's name: the system's own error names none where a disk is full."""
     import numpy as np
 
     try:
@@ -118,7 +119,7 @@ def save_truth(path: Path, truth: Mapping[str, Any]) -> None:
 
 def _told_to_start(orders: "queue.Queue[str]", source: ChainSource) -> bool:
     while True:
-        source.set_state("ready")  # each time: its page shows that somebody waits here
+        source.set_state("ready")  # repeated, so that its page shows that the process waits
         with suppress(queue.Empty):
             return orders.get(timeout=BEAT_S) == "start"
 
@@ -135,12 +136,12 @@ def _say(**message: Any) -> None:
 
 
 def _lines_of(stream: IO[str]) -> "queue.Queue[str]":
-    """Lines as they come, from a thread of their own; an empty one at the end."""
+    """Lines as they arrive, read by a thread; an empty line marks the end."""
     lines: queue.Queue[str] = queue.Queue()
 
     def read() -> None:
         for line in stream:
-            if line.endswith("\n"):  # else its writer was killed in the middle of it
+            if line.endswith("\n"):  # otherwise the writer was killed in the middle of the line
                 lines.put(line.strip())
         lines.put("")
 
@@ -158,15 +159,15 @@ class SourceFailedError(RuntimeError):
 
 
 class SourceProcess:
-    """The child, seen from its leader. Use as a context: the child does not outlive it.
+    """The child process, for its parent. Use as a context: the child does not outlive it.
 
-    It may be killed or frozen at any time: once it has been started, nothing here raises because of that.
+    The child may be killed or frozen at any time: once it has started, no method raises because of that.
     """
 
     def __init__(self, arguments: Sequence[str], origin: "Origin | None" = None) -> None:
-        """origin: of the run that they send for."""
+        """Starts the child. origin: of the run that it sends for."""
         command = [sys.executable, "-m", "anello", "source", "--led", *arguments]
-        # A session of its own: Ctrl-C reaches the parent only, which then stops the child in good order.
+        # A session of its own: Ctrl-C reaches only the parent, which then stops the child in good order.
         self._child = subprocess.Popen(
             command,
             stdin=subprocess.PIPE,
@@ -178,10 +179,10 @@ class SourceProcess:
         assert self._child.stdout is not None
         self._lines = _lines_of(self._child.stdout)
         self.counters: dict[str, dict[str, int]] = {}
-        self.sequences: dict[int, ListedAsMade] = {}  # once it is done
+        self.sequences: dict[int, ListedAsMade] = {}  # set when it is done
         self.truth_path: Path | None = None
-        self.cpu_s = 0.0  # CPU time from start to end of sending, once it is done
-        self.done = False  # nothing more will come
+        self.cpu_s = 0.0  # CPU time from start to end of sending, set when it is done
+        self.done = False  # no further line will follow
         self.ended_badly = ""  # why it did not end in order
 
     def __enter__(self) -> Self:
@@ -198,8 +199,8 @@ class SourceProcess:
         except subprocess.TimeoutExpired:
             self._child.kill()
             self._child.wait()
-        with suppress(OSError):  # there is none, or a stranger's has its name
-            self._page_file.unlink()  # of one that was killed
+        with suppress(OSError):  # there is none, or another user's file has its name
+            self._page_file.unlink()  # the page of a child that was killed
 
     @property
     def process(self) -> int:
@@ -210,7 +211,7 @@ class SourceProcess:
         return pages.FOLDER / pages.standing(counter_page(self._child.pid))
 
     def wait_ready(self) -> None:
-        """Until the child could start at once. Raises SourceFailedError."""
+        """Waits until the child is ready to start. Raises SourceFailedError."""
         message = self._next(READY_TIMEOUT_S)
         if message.get("state") != "ready":
             raise SourceFailedError(f"the front ends said {message} instead of being ready")
@@ -219,7 +220,7 @@ class SourceProcess:
         self._order("start")
 
     def stop(self) -> None:
-        """Asks for the end and waits for the last counters; a child that is stopped would not hear it."""
+        """Asks for the end and waits for the last counters; a child that is stopped (SIGSTOP) could not answer."""
         if self.done:
             return
         if is_stopped(self._child.pid):
@@ -229,7 +230,7 @@ class SourceProcess:
         self.wait_done(STOP_TIMEOUT_S)
 
     def poll(self) -> None:
-        """Takes in what the child has said by now."""
+        """Reads the child's lines that have arrived."""
         while not self.done and not self._lines.empty():
             self._hear(0)
 
@@ -245,7 +246,7 @@ class SourceProcess:
             self._give_up(str(error))
 
     def _give_up(self, why: str) -> None:
-        """Its counters stand in shared memory, as it left them."""
+        """Ends the wait for the child; its last counters are in shared memory."""
         self.ended_badly, self.done = why, True
         self._child.kill()
         self._child.wait()
@@ -256,7 +257,7 @@ class SourceProcess:
 
     def _order(self, word: str) -> None:
         assert self._child.stdin is not None
-        with suppress(BrokenPipeError):  # it has ended; its last words are still to be read
+        with suppress(BrokenPipeError):  # it has ended; its last lines are read later
             self._child.stdin.write(word + "\n")
             self._child.stdin.flush()
 
@@ -287,7 +288,7 @@ def _end_in_words(code: int) -> str:
 
 
 def is_stopped(pid: int) -> bool:
-    """By SIGSTOP or a debugger: it lives, but does nothing."""
+    """True if SIGSTOP or a debugger has stopped the process: it lives, but does nothing."""
     try:
         state = Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0]
     except (OSError, IndexError):

@@ -1,2 +1,2 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The highest rate without loss: runs, verdicts, bisection, report."""
+"""The search for the highest rate without loss: runs, verdicts, bisection, report."""

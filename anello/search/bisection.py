@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """The search for the highest rate that loses nothing: bisection, several runs per verdict, and a confirmation.
 
-What is searched is anything that makes a Trial of a rate: `anello search` gives it a TrialRunner, a test a function.
+It works on any function that makes a Trial at a rate: `anello search` passes a TrialRunner, a test a function.
 """
 
 import math
@@ -13,17 +13,19 @@ from typing import Protocol
 from anello.search.trial import StoppedError, Trial
 
 MAX_CONFIRMATIONS = 8  # if this many candidates fail in turn, runs differ too much to name a rate
-BEHIND_S = 0.010  # a source behind its clock by less only wrote a burst a little late
-BEHIND_SHARE = 0.01  # of the run, whichever is more
-BACKLOG_US = 5000.0  # a median latency below this is no backlog
-KERNEL_DROPPED = "dropped by the kernel"  # as the chains call that loss
-BACKLOG_SHARE = 0.01  # of the run, whichever is more: buffers hide for a while that a node is too slow, the median not
+BEHIND_S = 0.010  # s; a source that is behind its clock by less has only written a burst a little late
+BEHIND_SHARE = 0.01  # share of the run; the larger of the two limits applies
+BACKLOG_US = 5000.0  # us; a median latency below this is no backlog
+KERNEL_DROPPED = "dropped by the kernel"  # the chains' name for that loss
+# share of the run; the larger limit applies: buffers hide for a while that a node is too slow, the median latency does
+# not
+BACKLOG_SHARE = 0.01
 
 Run = Callable[[float], Trial]
 
 
 class Outcome(StrEnum):
-    """Why a run is no pass, the first that applies."""
+    """Why a run does not pass: the first reason that applies."""
 
     PASSES = "passes"
     BROKEN = "the run failed"
@@ -36,14 +38,14 @@ class Outcome(StrEnum):
 
 @dataclass(frozen=True)
 class Rules:
-    """What a run must do to pass, besides losing nothing."""
+    """The requirements for a run to pass, in addition to no loss."""
 
     deadline_us: float | None = None
-    quantile: str = "p99.9"  # of the latency from send to decision, that must not exceed the deadline
+    quantile: str = "p99.9"  # of the latency from send to decision, which must not exceed the deadline
 
     def lateness(self, trial: Trial) -> tuple[str, float]:
-        """What is held against the deadline, and its value, us: the quantile; where the run has too few events to tell
-        it, the latest event of all."""
+        """The value compared with the deadline, us, and its name: the quantile, or the latest event of all where the
+        run has too few events for the quantile."""
         name = self.quantile if self.quantile in trial.latency_us else "max"
         return name, trial.latency_us.get(name, math.inf)
 
@@ -61,7 +63,7 @@ class Rules:
 
 
 class Culprit(StrEnum):
-    """Whose fault it is that a run does not pass, by what was measured of it."""
+    """The cause of a run's failure, from its measurements."""
 
     MACHINE = "the machine stood still"
     OTHERS = "other programs"
@@ -72,18 +74,18 @@ class Culprit(StrEnum):
 
 @dataclass(frozen=True, kw_only=True)
 class Quiet:
-    """When other programs, or the machine itself, spoil a run. Such a run is thrown away whether it passes or fails, or
-    the choice would favour what passes; after `tries` runs the last one counts all the same."""
+    """Limits above which other programs, or the machine itself, disturb a run. A disturbed run is repeated whether
+    it passes or fails, otherwise the selection would favour passes; after `tries` runs the last one counts."""
 
     other_cores: float = 0.1
-    stop_ms: float = 10.0  # more than that, at once
+    stop_ms: float = 10.0  # longest single stop of the machine
     tries: int = 3
 
     def is_disturbed(self, trial: Trial) -> bool:
         return trial.other_cores > self.other_cores or trial.stop_ms > self.stop_ms
 
     def cause(self, trial: Trial, outcome: Outcome) -> Culprit | None:
-        """Of a run that does not pass; None: of one that does, or that failed altogether."""
+        """The cause of a run's failure; None: it passed, or gave no result."""
         if outcome in (Outcome.PASSES, Outcome.BROKEN, Outcome.LEDGER):
             return None
         found = {
@@ -95,7 +97,7 @@ class Quiet:
         return next((cause for cause, applies in found.items() if applies), Culprit.NODE)
 
     def measure(self, run: Run, rate_hz: float) -> tuple[Trial, int]:
-        """A trial, and how many were thrown away for it."""
+        """Runs a trial, and returns it with the number of disturbed trials before it."""
         trial, n_thrown_away = run(rate_hz), 0
         while self.is_disturbed(trial) and n_thrown_away + 1 < self.tries:
             trial, n_thrown_away = run(rate_hz), n_thrown_away + 1
@@ -104,7 +106,7 @@ class Quiet:
 
 @dataclass(frozen=True)
 class Grid:
-    """The rates that may be asked for: lowest, lowest + step, ... up to highest, Hz."""
+    """The rates that the search may use: lowest, lowest + step, ... up to highest, Hz."""
 
     lowest_hz: float
     highest_hz: float
@@ -120,15 +122,15 @@ class Grid:
 
 @dataclass(frozen=True)
 class RateVerdict:
-    """What the runs at one rate say. The first that fails ends them, for it has decided."""
+    """The verdict of the runs at one rate. The first failing run ends them, because it decides."""
 
     rate_hz: float
     trials: tuple[Trial, ...]
     outcome: Outcome  # of the last trial
     n_wanted: int  # runs that a pass needs
     n_thrown_away: int  # disturbed runs that were repeated
-    confirms: bool  # asked again after the search had chosen this rate
-    is_overruled: bool = False  # it failed, and was asked again at once: the next verdict counts
+    confirms: bool  # a repetition after the search had chosen this rate
+    is_overruled: bool = False  # it failed and was repeated at once: the next verdict counts
 
     @property
     def passes(self) -> bool:
@@ -141,14 +143,14 @@ class RateVerdict:
 
 @dataclass(frozen=True)
 class Bracket:
-    """What is known so far: the highest rate that passes, the lowest that fails."""
+    """The present bracket: the highest rate that passes, the lowest that fails."""
 
     passes_hz: float | None
     fails_hz: float | None
 
 
 class SearchWatcher(Protocol):
-    """Is told how the search goes on."""
+    """Receives the progress of the search."""
 
     def trying(self, rate_hz: float, number: int, n_wanted: int, bracket: Bracket, confirms: bool) -> None: ...
     def decided(self, verdict: RateVerdict) -> None: ...
@@ -164,7 +166,7 @@ class NoWatcher:
 
 @dataclass(frozen=True)
 class SearchResult:
-    """All verdicts in the order they were asked for."""
+    """All verdicts in the order of the search."""
 
     grid: Grid
     rules: Rules
@@ -181,7 +183,7 @@ class SearchResult:
 
     @property
     def candidate(self) -> RateVerdict | None:
-        """Where none is confirmed: the highest rate below all failing ones, all of whose runs so far pass."""
+        """If no rate is confirmed: the highest rate below all failing ones, all of whose runs so far pass."""
         fails_hz = min((verdict.rate_hz for verdict in self.verdicts if verdict.fails), default=math.inf)
         good = [verdict for verdict in self.verdicts if not verdict.fails and verdict.rate_hz < fails_hz]
         return max(good, key=lambda verdict: (verdict.rate_hz, verdict.confirms), default=None)
@@ -202,8 +204,8 @@ class SearchResult:
 
 
 class Search:
-    """Supposes that what passes at a rate passes below it, and finds out where that is wrong: a rate that fails its
-    confirmation counts as failing, and the search goes on below it."""
+    """Assumes that a rate passes if a higher one does, and detects where that is wrong: a rate that fails its
+    confirmation counts as failing, and the search continues below it."""
 
     def __init__(
         self,
@@ -226,7 +228,7 @@ class Search:
         self._lowest_failing = grid.n_steps + 1
 
     def run(self) -> SearchResult:
-        """Ends early, with what is known, where the runs raise StoppedError."""
+        """Runs the search. Ends early, with the results so far, where the runs raise StoppedError."""
         interrupted = False
         try:
             self._ask_lowest()
@@ -250,7 +252,7 @@ class Search:
         return max((index for index in self._passing if index < self._lowest_failing), default=None)
 
     def _ask_lowest(self) -> None:
-        """Again where it fails: without it there is no search, and one hiccup would be the end of it."""
+        """Measures the lowest rate, again if it fails: without it there is no search, and one hiccup would end it."""
         first = self._measure(0, self._n_repeats, False)
         if first.fails:
             self._note(replace(first, is_overruled=True))
@@ -303,10 +305,10 @@ class Search:
 
 
 def failure_chance_limit(n_failed: int, n_runs: int, confidence: float = 0.95) -> float:
-    """The chance that a run fails is below this, with that confidence, when n_failed of n_runs did.
+    """Upper limit, at this confidence, of the probability that a run fails, when n_failed of n_runs did.
 
-    Clopper and Pearson's upper limit: the chance p at which n_failed or fewer failures of n_runs are as rare as
-    1 - confidence.
+    Clopper and Pearson's upper limit: the probability p at which n_failed or fewer failures of n_runs are as rare as 1
+    - confidence.
     """
     if not 0 <= n_failed <= n_runs or n_runs < 1:
         raise ValueError(f"n_failed must be 0 to n_runs, and n_runs at least 1: {n_failed} of {n_runs}")

@@ -19,7 +19,7 @@ MAX_RUNS, MAX_SECONDS = 1000, 100.0
 
 @dataclass(frozen=True)
 class Options:
-    """As given on the command line. Rates left out follow from the configuration's own."""
+    """Options of the command line. Rates that are not given are derived from the configuration's own."""
 
     lowest_hz: float | None = None
     highest_hz: float | None = None
@@ -34,7 +34,7 @@ class Options:
     tries: int = 3
 
     def check(self, config: FrontEndsConfig) -> None:
-        """Raises ConfigError, also where the configuration has nothing to search."""
+        """Checks the options. Raises ConfigError, also where the configuration cannot be searched."""
         for holds, option, rule, given, remedy in self._checks():
             if not holds:
                 raise ConfigError(option, rule, str(given), remedy)
@@ -61,7 +61,7 @@ class Options:
         yield self.stop_ms > 0, "--stop-ms", "must be above 0", self.stop_ms, "The default is 10"
 
     def grid(self, rate_hz: float) -> Grid:
-        """rate_hz: the configuration's own. Raises ConfigError."""
+        """The rates of the search. rate_hz: the configuration's own. Raises ConfigError."""
         grid = Grid(
             lowest_hz=0.1 * rate_hz if self.lowest_hz is None else self.lowest_hz,
             highest_hz=10 * rate_hz if self.highest_hz is None else self.highest_hz,
@@ -82,7 +82,8 @@ def search(
     directory: Path,
     console: Console,
 ) -> SearchResult:
-    """Searches, shows, and writes search.json and search.html into the directory. Ctrl-C ends it with what is known.
+    """Searches, shows, and writes search.json and search.html into the directory. Ctrl-C ends it with the results so
+    far.
 
     The options must have been checked.
     """
@@ -91,7 +92,7 @@ def search(
     grid = options.grid(config.front_ends.rate_hz)
     rules = Rules(options.deadline_us, options.quantile)
     quiet = Quiet(other_cores=options.others, stop_ms=options.stop_ms, tries=options.tries)
-    with interruptible() as interrupted:  # also while it writes: a Ctrl-C that comes late costs no result
+    with interruptible() as interrupted:  # also while it writes: a late Ctrl-C costs no result
         runner = TrialRunner(
             config_file,
             settings,

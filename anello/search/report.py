@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What a search leaves for people and programs: lines on the terminal, search.json, search.html."""
+"""Output of a search: lines on the terminal, search.json, search.html."""
 
 import json
 import math
@@ -42,7 +42,8 @@ def rate(hz: float) -> str:
 
 
 def passed(verdict: RateVerdict, rules: Rules) -> str:
-    """What n clean runs prove (an upper bound on the chance of loss) and what not (that a rate is loss-free)."""
+    """What n clean runs prove (an upper bound on the chance of loss), and what they do not prove (that a rate never
+    loses)."""
     n_bad = sum(rules.judge(trial) is not Outcome.PASSES for trial in verdict.trials)
     n_runs = len(verdict.trials)
     name, _ = rules.lateness(verdict.trials[-1])
@@ -56,7 +57,7 @@ def passed(verdict: RateVerdict, rules: Rules) -> str:
 
 
 def reason(trial: Trial, rules: Rules, quiet: Quiet) -> str:
-    """Why a run is no pass, in numbers, and whose fault it is."""
+    """Why a run does not pass, in numbers, and the cause."""
     outcome = rules.judge(trial)
     details = {
         Outcome.PASSES: "",
@@ -74,7 +75,7 @@ def reason(trial: Trial, rules: Rules, quiet: Quiet) -> str:
 
 
 def _cause_words(cause: Culprit, trial: Trial) -> str:
-    """The machine's own stops are told of every run that they could have hurt."""
+    """The cause in words. The machine's own stops are named for every run that they may have disturbed."""
     numbers = {
         Culprit.MACHINE: f" for {rounded(trial.stop_ms)} ms",
         Culprit.OTHERS: f" took {trial.other_cores:.2f} cores",
@@ -91,7 +92,7 @@ def _late_words(name: str, value_us: float, wanted: str) -> str:
 
 
 def verdict_words(verdict: RateVerdict, rules: Rules, quiet: Quiet) -> str:
-    """One line for a verdict, as the search goes on."""
+    """One line for a verdict, during the search."""
     what = "confirmation" if verdict.confirms else "search"
     runs = f"{len(verdict.trials)} of {verdict.n_wanted} runs"
     again = f"; {verdict.n_thrown_away} disturbed, repeated" if verdict.n_thrown_away else ""
@@ -176,7 +177,7 @@ def _rounded_range(values: Sequence[float]) -> str:
 
 
 def offload_words(trials: Sequence[Trial]) -> str:
-    """What crossed the stack: what was counted, not what was asked for."""
+    """The offloads that were active, from what was counted, not from what was configured."""
     asked = trials[-1].mode.get("offload_asked", "none")
     counted = [trial.n_super_packets for trial in trials if trial.n_super_packets is not None]
     if not counted:
@@ -196,7 +197,7 @@ def mode_words(trials: Sequence[Trial]) -> str:
 
 # --- The terminal -------------------------------------------------------------------------------------------------
 class ConsoleWatcher:
-    """A line per verdict; on a terminal also what is being tried now."""
+    """Prints one line per verdict; on a terminal also the present trial."""
 
     def __init__(self, console: Console, rules: Rules, quiet: Quiet) -> None:
         self._console, self._rules, self._quiet = console, rules, quiet
@@ -253,7 +254,7 @@ def _table(result: SearchResult) -> Table:
 
 
 def _rows(result: SearchResult) -> Iterator[tuple[list[str], RateVerdict]]:
-    """By rate; rates, latencies and CPU (cores) are medians of the runs."""
+    """Rows by rate; rates, latencies and CPU (cores) are medians of the runs."""
     for verdict in sorted(result.verdicts, key=lambda one: (one.rate_hz, one.confirms)):
         trials = verdict.trials
 
@@ -282,7 +283,7 @@ def _rows(result: SearchResult) -> Iterator[tuple[list[str], RateVerdict]]:
 
 # --- Files --------------------------------------------------------------------------------------------------------
 def as_dict(result: SearchResult) -> dict[str, Any]:
-    """docs/reference/search.md explains it."""
+    """The values of search.json; docs/reference/search.md explains them."""
     best, failing = result.found or result.candidate, result.first_failing
     return {
         "found_hz": result.found.rate_hz if result.found else None,
@@ -381,7 +382,7 @@ def latency_figure(result: SearchResult) -> Figure | None:
 
 
 def _by_rate(trials: Sequence[Trial], name: str) -> dict[float, list[float]]:
-    """Rising rate -> values of this quantile, of the runs that can tell it."""
+    """Rising rate -> values of this quantile, for the runs with enough events for it."""
     known = sorted((trial.offered_hz, trial.latency_us[name]) for trial in trials if name in trial.latency_us)
     found: dict[float, list[float]] = {}
     for hz, value in known:
@@ -402,7 +403,7 @@ def _latency_words(result: SearchResult) -> str:
 
 
 def figure(result: SearchResult) -> Figure:
-    """Runs over the offered rate: decided rate, passing and failing."""
+    """A figure of the runs against the offered rate: decided rate, passing and failing."""
     drawn = Figure()
     rates_hz = [verdict.rate_hz for verdict in result.verdicts]
     ends = [min(rates_hz), max(rates_hz)]

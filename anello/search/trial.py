@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""One measured run: `anello run --led` as a process of its own, and what its summary says of it.
+"""One measured run: `anello run --led` as a process of its own, and the results from its summary.
 
-A process of its own, because a search has to outlive what it measures: a run that crashes, hangs or cannot bind its
-port is a result. What must be known of a chain for that, its registration says.
+A separate process, because a search has to survive the run: a run that crashes, hangs or cannot bind its port is a
+result. The chain's registration has all that a trial must know of a chain.
 """
 
 import itertools
@@ -24,7 +24,7 @@ from anello.system.exit_codes import FAILED
 from anello.system.interruption import Interruption
 
 QUANTILES = {"p50": "p50_ns", "p99": "p99_ns", "p99.9": "p999_ns", "p99.99": "p9999_ns", "max": "max_ns"}
-START_AND_DRAIN_S = 180.0  # a run that takes this much longer than its beam is stopped
+START_AND_DRAIN_S = 180.0  # a run that takes this much longer than its sending time is stopped
 STOP_TIMEOUT_S = 30.0
 POLL_S = 0.1
 
@@ -33,7 +33,7 @@ EVERY_CHAIN = ("run.n_report_events=0", "run.display=off", "run.refresh_ms=50")
 
 
 def keys_of(chain: str) -> SearchKeys:
-    """Raises KeyError where the chain cannot be searched."""
+    """What must be known of the chain to search it. Raises KeyError where the chain cannot be searched."""
     keys = registry.registration(chain).search
     if keys is None:
         raise KeyError(f"the chain {chain} has no keys for a search")
@@ -46,23 +46,24 @@ class StoppedError(Exception):
 
 @dataclass(frozen=True)
 class Trial:
-    """What one run showed. Rates in events/s, latencies over the chain's whole way in us, CPU in cores."""
+    """The results of one run. Rates in events/s, latencies over the chain's whole way in us, CPU in cores."""
 
     offered_hz: float
-    seconds: float  # of beam
+    seconds: float  # of sending time
     achieved_hz: float = 0.0
     n_events: int = 0
     losses: Mapping[str, int] = field(default_factory=dict)  # by cause
     problems: tuple[str, ...] = ()  # rows of the ledger that do not balance
-    latency_us: Mapping[str, float] = field(default_factory=dict)  # those of QUANTILES that its events can tell
+    latency_us: Mapping[str, float] = field(default_factory=dict)  # those of QUANTILES for which it has enough events
     legs_us: Mapping[str, float] = field(default_factory=dict)  # median of each leg of the way
     deadline_misses: int = 0  # decisions later than 1 ms
     source_cores: float = 0.0
     node_cores: float = 0.0
-    other_cores: float = 0.0  # what everything else on the machine took: much of it spoils the measurement
-    stop_ms: float = 0.0  # how long the machine itself held up a thread that should have run, at most
-    behind_s: float = 0.0  # by which the front ends were behind their clock, at most
-    forgone_s: float = 0.0  # by which they put their clock back: that much was offered more slowly
+    other_cores: float = 0.0  # used by all other programs of the machine: a large value disturbs the measurement
+    stop_ms: float = 0.0  # longest time for which the machine itself stopped a thread
+    behind_s: float = 0.0  # greatest delay of the front ends against their clock
+    # time by which the front ends put their clock back: for this time they sent more slowly than asked
+    forgone_s: float = 0.0
     n_datagrams: int = 0  # received
     n_super_packets: int | None = None  # received, several datagrams each; None: not counted
     mode: Mapping[str, str] = field(default_factory=dict)  # mode_of
@@ -70,7 +71,7 @@ class Trial:
 
     @property
     def is_clean(self) -> bool:
-        """All that was offered came through, at the pace it was offered."""
+        """True if all that was offered was decided, at the offered rate."""
         return not self.error and not self.losses and not self.problems and self.forgone_s == 0.0
 
 
@@ -82,14 +83,14 @@ def spread(values: Sequence[float]) -> float:
 
 # --- From a summary -----------------------------------------------------------------------------------------------
 def from_message(message: Mapping[str, Any], offered_hz: float, seconds: float) -> Trial:
-    """message: of TrialRunner."""
+    """A trial from a message of TrialRunner."""
     if "error" in message:
         return Trial(offered_hz, seconds, error=str(message["error"]))
     return from_summary(message, offered_hz, seconds)
 
 
 def from_summary(summary: Mapping[str, Any], offered_hz: float, seconds: float) -> Trial:
-    """summary: summary.json's content (docs/reference/summary.md)."""
+    """A trial from a summary: summary.json's content (docs/reference/summary.md)."""
     generator = ((summary["counters"].get("source") or {}).get("source")) or {}
     forgone_s = generator.get("time_forgone_ns", 0) * 1e-9
     cpu = summary.get("cpu") or {}
@@ -128,7 +129,7 @@ def from_summary(summary: Mapping[str, Any], offered_hz: float, seconds: float) 
 
 
 def _longest_stop_ms(machine: Mapping[str, Any] | None) -> float:
-    """0 where nobody looked."""
+    """Longest stop of the machine, ms; 0 where it was not watched."""
     cores = (machine or {}).get("cores") or {}
     return max((core.get("max_ns") or 0 for core in cores.values()), default=0) * 1e-6
 
@@ -143,7 +144,7 @@ def _problems(summary: Mapping[str, Any]) -> list[str]:
 
 
 def mode_of(summary: Mapping[str, Any]) -> dict[str, str]:
-    """What a rate must be named with: the way of the datagrams, and who received them."""
+    """The conditions that belong to a rate: the path of the datagrams, and the backend that received them."""
     config = summary["config"]
     gso = any(key.endswith("source.offload") and value == "gso" for key, value in config.items())
     offloads = {"GSO": gso, "GRO": bool(config.get("receive.gro"))}
@@ -158,7 +159,7 @@ def mode_of(summary: Mapping[str, Any]) -> dict[str, str]:
 
 # --- As a process -------------------------------------------------------------------------------------------------
 class TrialRunner:
-    """Runs a configuration at a rate. config_file and settings as `anello run` takes them."""
+    """Runs a configuration at a rate. config_file and settings are those of `anello run`."""
 
     def __init__(
         self,
@@ -172,16 +173,17 @@ class TrialRunner:
         stopped: Interruption | None = None,
     ) -> None:
         self._file, self._settings, self._seconds, self._keys = config_file, settings, seconds, keys
-        self._seeds = itertools.count(seed)  # runs that repeat each other byte by byte would prove less
-        self._folder = folder  # where the runs' own files lie while they last
+        self._seeds = itertools.count(seed)  # equal runs would prove less
+        self._folder = folder  # of the runs' own files during a trial
         self._stopped = stopped or Interruption()
 
     def __call__(self, rate_hz: float) -> Trial:
-        """Raises StoppedError once the user has had enough; any other failure is in Trial.error."""
+        """Runs a trial. Raises StoppedError once the user has stopped the search; any other failure is in
+        Trial.error."""
         return from_message(self.message(rate_hz), rate_hz, self._seconds)
 
     def message(self, rate_hz: float) -> dict[str, Any]:
-        """The run's summary, or why there is none: {"error": words}. Raises StoppedError."""
+        """The run's summary, or the reason why there is none: {"error": words}. Raises StoppedError."""
         with tempfile.TemporaryDirectory(dir=self._folder, prefix="trial-") as folder:
             return self._lead(self._command(rate_hz, folder))
 
@@ -199,7 +201,7 @@ class TrialRunner:
 
     def _lead(self, command: Sequence[str]) -> dict[str, Any]:
         with tempfile.TemporaryFile("w+") as complaints:
-            # A session of its own: Ctrl-C reaches the search only, which then stops the run in good order.
+            # A session of its own: Ctrl-C reaches only the search, which then stops the run in good order.
             process = subprocess.Popen(
                 command,
                 stdin=subprocess.DEVNULL,
@@ -218,7 +220,7 @@ class TrialRunner:
 
 
 def _output_of(process: "subprocess.Popen[str]", limit_s: float, stopped: Callable[[], bool]) -> str | None:
-    """What it printed; None when it took too long. Raises StoppedError."""
+    """The run's output; None when it took too long. Raises StoppedError."""
     deadline = time.monotonic() + limit_s
     while time.monotonic() < deadline:
         if stopped():
@@ -229,7 +231,7 @@ def _output_of(process: "subprocess.Popen[str]", limit_s: float, stopped: Callab
 
 
 def _end(process: "subprocess.Popen[str]") -> None:
-    """A run ends in order on SIGTERM; its front ends end when it does."""
+    """Ends the run in order by SIGTERM; its front ends end with it."""
     if process.poll() is None:
         process.terminate()
     try:

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Byte streams between processes, through memory that both share or over a network: docs/how-to/stream.md.
 
-Loaded when something of it is asked for: the command line knows its commands without NumPy.
+Its contents are loaded on first use, so that the command line can list its commands without NumPy.
 """
 
 from importlib import import_module

@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
-"""`anello stream bench`: which way between two processes carries how much, and how late.
+"""`anello stream bench`: bandwidth and latency of each transport between two processes.
 
-Two processes each time, driven through bench/system/stream_transfer.cpp. Rounds are interleaved, so that a slow minute
-of the machine hits all alike; shown are medians, and how far the rounds lie apart. "memcpy" is the ceiling: both
-processes copy through the same memory as the ring and never wait for each other.
+Each measurement uses two processes, driven through bench/system/stream_transfer.cpp. Rounds are interleaved, so that a
+slow minute of the machine affects all transports alike; the tables show medians and the spread of the rounds. "memcpy"
+is the upper limit: both processes copy through the same memory as the ring and never wait for each other.
 """
 
 import itertools
@@ -39,7 +39,7 @@ class Options:
 
 @dataclass(frozen=True)
 class Case:
-    """One number that is measured again and again."""
+    """One number that is measured repeatedly."""
 
     kind: str  # bandwidth, latency (ping-pong, half the round trip), paced (one way), idle
     transport: str
@@ -55,7 +55,7 @@ Results = dict[Case, list[dict[str, Any]]]
 
 
 def size(text: str) -> int:
-    """`64`, `4k`, `16M`. Raises InputError."""
+    """A size such as `64`, `4k`, `16M`, in bytes. Raises InputError."""
     factor = {"k": 1 << 10, "M": 1 << 20}.get(text[-1:], 1)
     digits = text[:-1] if factor > 1 else text
     if not digits.isdigit() or int(digits) == 0:
@@ -99,7 +99,7 @@ def run(options: Options, program: Path, directory: Path) -> Results:
 
 
 def all_cases(options: Options, transports: Sequence[str]) -> Iterator[Case]:
-    """For each size all transports in turn: neighbours in time are what is compared."""
+    """All measurements; for each size all transports in turn, since measurements close in time are compared."""
     for chunk, transport in itertools.product(options.chunks, transports):
         yield Case("bandwidth", transport, DEFAULT_WAIT if transport == "ring" else "", chunk)
     waits = {"ring": ("spin", DEFAULT_WAIT, "block")}
@@ -142,7 +142,7 @@ def _call(program: Path, arguments: Sequence[str]) -> str:
 
 # --- Showing ------------------------------------------------------------------------------------------------------
 KEYS = {"bandwidth": "megabytes_per_s", "latency": "p50_us", "paced": "p50_us", "idle": "cpu_share"}
-WAITS = ("ring_full", "ring_empty", "sleeps")  # of both sides, couriers among them
+WAITS = ("ring_full", "ring_empty", "sleeps")  # counted on both sides, including helper threads
 UNITS = {"bandwidth": "MB/s", "latency": "us", "paced": "us", "idle": "cores"}
 
 

@@ -38,7 +38,7 @@ Carry = Literal["message", "put"]
 
 
 class StreamCorruptError(ConnectionError):
-    """The peer wrote what cannot be: an index outside the ring, or a message's length beyond it."""
+    """The peer wrote an invalid value: an index outside the ring, or a message longer than the ring."""
 
 
 class MessageTooLargeError(ValueError):
@@ -46,51 +46,52 @@ class MessageTooLargeError(ValueError):
 
 
 class Stream:
-    """Made by connect() and Listener.accept()."""
+    """One end of a stream. Made by connect() and Listener.accept()."""
 
     def __init__(self, engine_stream: "_engine.Stream") -> None:
         self._stream = engine_stream
 
     # --- Sending
     def send(self, data: "ReadableBuffer | NDArray[Any]", timeout: float | None = None) -> int:
-        """All of data, or with timeout 0 as much as there is room for; the number of bytes."""
+        """Sends all of data, or with timeout 0 as much as there is room for; returns the number of bytes."""
         status, n_bytes = self._stream.send(data, _ns(timeout))
         _check(status, n_bytes)
         return n_bytes
 
     def send_message(self, message: "ReadableBuffer | NDArray[Any]", timeout: float | None = None) -> None:
-        """One message, whole or not at all."""
+        """Sends one message, completely or not at all."""
         _check(self._stream.send_message(message, _ns(timeout)))
 
     def reserve(self, n_bytes: int, timeout: float | None = None) -> Bytes:
-        """Room in the ring, uint8[n_bytes], to be written in place; nothing of it may be touched after commit()."""
+        """Reserves room in the ring, uint8[n_bytes], to be written in place; after commit() it must not be touched."""
         status, room = self._stream.reserve(n_bytes, _ns(timeout))
         _check(status)
         return room
 
     def commit(self, n_bytes: int) -> None:
-        """Sends the first n_bytes of what was reserved."""
+        """Sends the first n_bytes of the reserved room."""
         self._stream.commit(n_bytes)
 
     def finish(self) -> None:
-        """End of stream: the peer gets what was sent, then nothing. Receiving goes on."""
+        """Sends the end of stream: the peer receives what was sent, then nothing. This side can still receive."""
         self._stream.end("finish")
 
     # --- Receiving
     def recv(self, n_bytes: int, timeout: float | None = None) -> bytes:
-        """Up to n_bytes, at least one; b"" is the end of stream."""
+        """Receives up to n_bytes, at least one; b"" is the end of stream."""
         room = bytearray(n_bytes)
         return bytes(memoryview(room)[: self.recv_into(room, timeout)])
 
     def recv_into(self, room: "WriteableBuffer | NDArray[Any]", timeout: float | None = None) -> int:
-        """What is there, at least one byte, into a writable buffer; 0 is the end of stream."""
+        """Receives the available bytes, at least one, into a writable buffer; 0 is the end of stream."""
         status, n_bytes = self._stream.recv_into(room, False, _ns(timeout))
         if status != "closed":
             _check(status, n_bytes)
         return n_bytes
 
     def recv_exactly(self, room: "WriteableBuffer | NDArray[Any]", timeout: float | None = None) -> None:
-        """Fills the buffer. EOFError where the stream ends before; its n_bytes tells how much came."""
+        """Fills the buffer. Raises EOFError where the stream ends before; its n_bytes is the number of bytes
+        received."""
         status, n_bytes = self._stream.recv_into(room, True, _ns(timeout))
         if status == "closed":
             error = EOFError(f"the stream ended after {n_bytes} of the bytes asked for")
@@ -99,7 +100,7 @@ class Stream:
         _check(status, n_bytes)
 
     def peek(self, n_bytes: int = 1, timeout: float | None = None) -> Bytes:
-        """All bytes that are there, at least n_bytes, where they lie: read-only uint8[N], valid until release().
+        """A view of all available bytes, at least n_bytes: read-only uint8[N] in the ring, valid until release().
         Shorter than n_bytes only at the end of stream."""
         status, found = self._stream.peek(n_bytes, _ns(timeout))
         if status != "closed":
@@ -107,7 +108,7 @@ class Stream:
         return found
 
     def release(self, n_bytes: int) -> None:
-        """Gives the first n_bytes of what was peeked at back to the sender."""
+        """Returns the room of the first n_bytes of the view to the sender."""
         self._stream.release(n_bytes)
 
     def recv_message(self, timeout: float | None = None) -> bytes | None:
@@ -117,8 +118,8 @@ class Stream:
 
     @contextmanager
     def message(self, timeout: float | None = None) -> Iterator[Bytes | None]:
-        """The next message where it lies, read-only uint8[N], 8-byte aligned, until the end of the block; None is the
-        end of stream."""
+        """The next message as a view in the ring, read-only uint8[N], 8-byte aligned, until the end of the block;
+        None is the end of stream."""
         status, found = self._stream.peek_message(_ns(timeout))
         if status == "closed":
             yield None
@@ -128,7 +129,7 @@ class Stream:
         self._stream.release_message()
 
     def messages(self, timeout: float | None = None) -> Iterator[Bytes]:
-        """Every message until the end of stream, as message() gives them."""
+        """Every message until the end of stream, in the form of message()."""
         while True:
             with self.message(timeout) as found:
                 if found is None:
@@ -137,31 +138,32 @@ class Stream:
 
     # --- Both
     def fileno(self) -> int:
-        """Readable when there may be data, or the peer is gone, after a call with timeout 0 raised BlockingIOError."""
+        """A descriptor that is readable when there may be data, or the peer has gone, after a call with timeout 0
+        raised BlockingIOError."""
         return self._stream.fileno()
 
     def space_fileno(self) -> int:
-        """The same for room."""
+        """A descriptor that is readable when there may be room to send."""
         return self._stream.space_fileno()
 
     def largest_message(self) -> int:
-        """In bytes; 0 where this side does not send."""
+        """The largest message in bytes; 0 where this side does not send."""
         return self._stream.largest_message()
 
     def counters(self) -> dict[str, int]:
         return self._stream.counters()["stream"]
 
     def close(self) -> None:
-        """End of stream, and nothing more from the peer. Memory and descriptors go back; arrays that lie in the rings
-        stay readable. Over a network the last bytes leave first, for at most peer_timeout_s: ConnectionResetError,
-        with n_bytes, tells how many did not."""
+        """Ends the stream in both directions and releases memory and descriptors; arrays that lie in the rings stay
+        readable. Over a network the last bytes are sent first, for at most peer_timeout_s: ConnectionResetError,
+        with n_bytes, reports how many were not."""
         if n_left := self._stream.end("close"):
             error = ConnectionResetError(f"the peer did not take the last {n_left} bytes: they are lost")
             error.n_bytes = n_left  # type: ignore[attr-defined]
             raise error
 
     def abandon(self) -> None:
-        """Goes without an end of stream: the peer finds that we died."""
+        """Closes without an end of stream: to the peer this looks like the death of this process."""
         self._stream.end("abandon")
 
     def __enter__(self) -> Self:
@@ -170,7 +172,7 @@ class Stream:
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
-        """A block that failed leaves no end of stream, so that the peer cannot take half of the data for all."""
+        """A block that raised sends no end of stream, so that the peer cannot take half of the data for all."""
         if kind is None:
             self.close()
         else:
@@ -178,13 +180,13 @@ class Stream:
 
 
 class Listener:
-    """Made by listen()."""
+    """Accepts streams. Made by listen()."""
 
     def __init__(self, engine_listener: "_engine.StreamListener") -> None:
         self._listener: _engine.StreamListener | None = engine_listener
 
     def accept(self, timeout: float | None = None) -> Stream:
-        """The next peer. Those that do not fit, or say nothing, are refused and counted. Raises TimeoutError."""
+        """The next peer. Peers that are incompatible or silent are refused and counted. Raises TimeoutError."""
         with engine_errors():
             accepted = self._open().accept(_ns(timeout))
         if accepted is None:
@@ -192,7 +194,7 @@ class Listener:
         return Stream(accepted)
 
     def fileno(self) -> int:
-        """Readable when a peer knocks."""
+        """A descriptor that is readable when a peer connects."""
         return self._open().fileno()
 
     @property
@@ -235,12 +237,13 @@ def listen(
     without_keys: bool = False,
 ) -> Listener:
     """Listens at a path, at a name without a file behind "@", or over a network at ucx://HOST:PORT or tcp://HOST:PORT
-    (port 0: any free one; `address` tells). peer_timeout_s, carry, ucx_tls and keys are of the network only.
-    ring_bytes: what each peer may have on its way to us.
+    (port 0: any free one; `address` has it). peer_timeout_s, carry, ucx_tls and keys are only for the network.
+    ring_bytes: bytes that each peer may have on their way to us.
     allow_users: names or ids of users who may connect on this machine, besides our own and root.
-    keys: a folder of `anello exchange --make-keys`, by which both sides over a network prove who they are; it must be
-    given for an address that other machines reach, or else without_keys.
-    Raises ConfigError and OSError."""
+    keys: a folder of `anello exchange --make-keys`, by which both sides over a network authenticate; required for an
+    address that other machines reach, unless without_keys is given.
+    Raises ConfigError and OSError.
+    """
     from anello.engine import _engine
 
     with engine_errors():
@@ -279,10 +282,11 @@ def connect(
     keys: Path | None = None,
     without_keys: bool = False,
 ) -> Stream:
-    """Connects; addresses as for listen(). Tries until somebody listens, for connect_s.
+    """Connects; addresses as for listen(). Tries for connect_s until a listener is there.
     allow_users: other users that may listen there, besides our own and root. keys, without_keys: as for listen().
 
-    Raises ConfigError (also if the two sides are incompatible, or a stranger listens) and OSError."""
+    Raises ConfigError (also if the two sides are incompatible, or a stranger listens) and OSError.
+    """
     from anello.engine import _engine
 
     with engine_errors():
@@ -342,7 +346,7 @@ def _config(
 
 
 def _keys_in(folder: Path) -> "_engine.StreamKeys":
-    """The pair of the nodes, and all public keys that may be at the other end. Raises ConfigError."""
+    """The pair of keys of the nodes, and all public keys that the other end may have. Raises ConfigError."""
     from zmq.utils import z85
 
     from anello.engine import _engine

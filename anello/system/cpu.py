@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""How much CPU time a run took: its node's, its front ends', and everyone else's."""
+"""CPU time of a run: its node's, its front ends', and that of all other programs."""
 
 import os
 import time
@@ -13,11 +13,11 @@ CLOCK_TICKS_PER_S = os.sysconf("SC_CLK_TCK")
 
 @dataclass(frozen=True)
 class CpuTime:
-    """Seconds of CPU time since some moment; a difference of two, over wall_s of time."""
+    """Seconds of CPU time since some moment; a difference of two values covers wall_s of time."""
 
     wall_s: float
     process_s: float  # this process, all threads
-    machine_s: float  # all cores and programs; time taken by a hypervisor counts as work of others
+    machine_s: float  # all cores and programs; time taken by a hypervisor counts as other programs' work
 
     @classmethod
     def now(cls) -> Self:
@@ -30,11 +30,12 @@ class CpuTime:
 
     @property
     def machine_cores(self) -> float:
-        """Of a difference: cores that were busy, on average."""
+        """Average number of busy cores, for a difference."""
         return self.machine_s / max(self.wall_s, 1e-9)
 
     def shares(self, source_s: float) -> dict[str, float]:
-        """In cores: 0.8 is 0.8 s per second. source_s: CPU time of the front ends' process, meanwhile."""
+        """The shares in cores: 0.8 is 0.8 s per second. source_s: CPU time of the front ends' process in the same
+        time."""
         wall_s = max(self.wall_s, 1e-9)
         return {
             "wall_s": self.wall_s,
@@ -45,17 +46,17 @@ class CpuTime:
 
 
 def thread_times_ns() -> dict[str, int]:
-    """CPU time of every thread of this machine that one may look at, by its number. The scheduler's own count is exact
-    where /proc/stat, which looks at each tick, is wrong by half for threads that sleep between ticks."""
+    """CPU time of every thread of this machine that this user may read, by thread number. The scheduler's own count
+    is exact, while /proc/stat samples at each tick and is wrong by half for threads that sleep between ticks."""
     times_ns = {}
     for path in Path("/proc").glob("[0-9]*/task/[0-9]*/schedstat"):
-        with suppress(OSError):  # it has ended
+        with suppress(OSError):  # the thread has ended
             times_ns[path.parent.name] = int(path.read_text().split()[0])
     return times_ns
 
 
 def interrupts_s() -> float:
-    """CPU time of interrupts, hard and soft, on all cores: they are no threads."""
+    """CPU time of hard and soft interrupts on all cores: no thread's time includes it."""
     return sum(_ticks()[5:7]) / CLOCK_TICKS_PER_S
 
 
@@ -65,5 +66,5 @@ def _machine_seconds() -> float:
 
 
 def _ticks() -> list[int]:
-    """Of all cores: user, nice, system, idle, waiting, interrupts, soft interrupts, stolen."""
+    """Clock ticks of all cores: user, nice, system, idle, waiting, interrupts, soft interrupts, stolen."""
     return list(map(int, Path("/proc/stat").read_text().partition("\n")[0].split()[1:9]))

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""How late a machine schedules an idle thread that wakes up.
+"""Delay with which a machine schedules an idle thread that wakes up.
 
-A latency cannot be better than this. On a virtual machine it is often the larger part of p99.9.
+No latency can be better than this. On a virtual machine it is often the larger part of p99.9.
 """
 
 import time
@@ -13,7 +13,7 @@ NAP_S = 20e-6
 def measure(
     seconds: float, clock: Callable[[], float] = time.perf_counter, sleep: Callable[[float], None] = time.sleep
 ) -> list[float]:
-    """How much longer than asked each nap of 20 us took, s."""
+    """How much longer than requested each nap of 20 us took, s."""
     late = []
     end = clock() + seconds
     while (began := clock()) < end:
@@ -23,12 +23,12 @@ def measure(
 
 
 def share_later_than(late: Sequence[float], seconds: float, delay_s: float) -> float:
-    """Of what arrives at random times, the share that waits for the thread longer than delay_s."""
+    """The share of events at random times that wait for the thread longer than delay_s."""
     return sum(max(0.0, one - delay_s) for one in late) / seconds
 
 
 def delay_of_share(late: Sequence[float], seconds: float, share: float) -> float:
-    """The delay that this share of arrivals exceeds, s: 0.001 gives the machine's own p99.9."""
+    """The delay that this share of events exceeds, s: 0.001 gives the machine's own p99.9."""
     low, high = 0.0, max(late, default=0.0)
     for _ in range(50):
         middle = (low + high) / 2

@@ -1,10 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0
 """Ctrl-C and SIGTERM as a flag that a run polls, so that it ends cleanly.
 
-What Ctrl-C does changes as a command goes on: it ends the process at once while nothing has begun (__main__); then it
-is a KeyboardInterrupt (raise_from_now_on), or kept for the run that is made ready (remember_from_now_on), and in a run
-that flag (interruptible). Libraries that are being loaded may print or hide what is raised in them: so it is remembered
-where much is loaded.
+The effect of Ctrl-C changes in the course of a command: it ends the process at once while nothing has begun (__main__);
+then it is a KeyboardInterrupt (raise_from_now_on), or stored for the run that is being prepared (remember_from_now_on),
+and in a run it is that flag (interruptible). Libraries that are being loaded may print or hide exceptions raised in
+them: so it is stored while many libraries are loaded.
 """
 
 import os
@@ -17,8 +17,8 @@ from typing import Any
 
 
 class Interruption:
-    """Whether the run should end. Like threading.Event, but a signal handler may set it: with an Event, the handler
-    would hang for ever if the signal comes while the same thread holds its lock to wait for it."""
+    """A flag: the run should end. Like threading.Event, but a signal handler may set it: with an Event, the handler
+    would hang for ever if the signal arrives while the same thread holds the Event's lock."""
 
     def __init__(self) -> None:
         self._is_set = False
@@ -35,13 +35,14 @@ class Interruption:
         return self._is_set
 
     def wait(self, timeout_s: float) -> bool:
-        """True as soon as it is set, False when the time has passed."""
+        """Waits; True as soon as the flag is set, False when the time has passed."""
         if not self._is_set:
             select.select([self._bell], [], [], timeout_s)
         return self._is_set
 
     def nap(self, seconds: float) -> None:
-        """Until it is set; from then on it is waited out, so that who still has to work after it does not spin."""
+        """Sleeps until the flag is set; once it is set, sleeps for the whole time, so that a caller that still has
+        to work does not spin."""
         time.sleep(seconds) if self._is_set else self.wait(seconds)
 
 
@@ -49,17 +50,17 @@ _remembered = False
 
 
 def remember_from_now_on() -> None:
-    """Ctrl-C is kept for the next interruptible(); a second one is a KeyboardInterrupt."""
+    """Stores Ctrl-C for the next interruptible(); a second one is a KeyboardInterrupt."""
     _take_if_not_ignored(_remember)
 
 
 def raise_from_now_on() -> None:
-    """Ctrl-C is a KeyboardInterrupt."""
+    """Makes Ctrl-C a KeyboardInterrupt."""
     _take_if_not_ignored(signal.default_int_handler)
 
 
 def _take_if_not_ignored(handler: Any) -> None:
-    """It is ignored where whoever started this process wants it so (nohup, or & in a script)."""
+    """Installs the handler, unless the parent process has set the signal to be ignored (nohup, or & in a script)."""
     if signal.getsignal(signal.SIGINT) is not signal.SIG_IGN:
         signal.signal(signal.SIGINT, handler)
 
@@ -71,7 +72,7 @@ def _remember(_number: int, _frame: Any) -> None:
 
 
 def is_cause(error: BaseException | None) -> bool:
-    """Whether it is what a library made of a KeyboardInterrupt."""
+    """True if the error is what a library made of a KeyboardInterrupt."""
     while error is not None and not isinstance(error, KeyboardInterrupt):
         error = error.__cause__ or error.__context__
     return error is not None
@@ -79,8 +80,8 @@ def is_cause(error: BaseException | None) -> bool:
 
 @contextmanager
 def interruptible() -> Iterator[Interruption]:
-    """Ctrl-C and SIGTERM set it; a second Ctrl-C is a KeyboardInterrupt, which ends the run at once. One that was
-    remembered has set it already."""
+    """A context in which Ctrl-C and SIGTERM set the flag; a second Ctrl-C is a KeyboardInterrupt, which ends the run
+    at once. A stored Ctrl-C has set the flag already."""
     interruption = Interruption()
     if _remembered:
         interruption.set()

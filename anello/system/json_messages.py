@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""JSON objects that processes send each other. What comes may be anything: it is bounded in length and in depth, and
-refused in words. The rendezvous of a farm, the agents of a control room and the orders of a managed run speak so."""
+"""JSON objects that processes send each other. Received data may be anything: their length and depth are limited,
+and they are refused with a reason. The rendezvous of a farm, the agents of a control room and the orders of a
+managed run use them."""
 
 import json
 from collections.abc import Mapping
@@ -10,16 +11,16 @@ MAX_DEPTH = 32  # objects and lists inside each other
 
 
 class MalformedError(ValueError):
-    """This is no message; str() says why."""
+    """The data are no valid message; str() says why."""
 
 
 def encode(fields: Mapping[str, Any]) -> bytes:
-    """Without an end of line."""
+    """The message as bytes, without an end of line."""
     return json.dumps(fields, separators=(",", ":")).encode()
 
 
 def decode(content: bytes, most_bytes: int) -> dict[str, Any]:
-    """An object whose texts can be written to any file. Raises MalformedError."""
+    """The object in a message, whose texts can be written to any file. Raises MalformedError."""
     if len(content) > most_bytes:
         raise MalformedError(f"it has more than {most_bytes} bytes")
     try:

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Which network interface leads to a host: a rate means little without it."""
+"""The network interface that leads to a host: a rate means little without it."""
 
 import array
 import fcntl
@@ -10,7 +10,7 @@ from pathlib import Path
 
 SIOCGIFADDR, SIOCETHTOOL, ETHTOOL_GDRVINFO = 0x8915, 0x8946, 3  # linux/sockios.h, linux/ethtool.h
 DRIVER_INFO_BYTES = 196
-DISCARD_PORT = 9  # nothing is sent there
+DISCARD_PORT = 9  # a port to which nothing is sent
 
 
 def interface_to(host: str) -> str:
@@ -18,7 +18,7 @@ def interface_to(host: str) -> str:
     with suppress(OSError), socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as probe:
         probe.connect((host, DISCARD_PORT))
         local, peer = probe.getsockname()[0], probe.getpeername()[0]
-        if local == peer or local.startswith("127."):  # the system's own addresses are reached by loopback
+        if local == peer or local.startswith("127."):  # the system reaches its own addresses by loopback
             return kind_of("lo")
         name = interface_with(local)
         return kind_of(name) if name else ""
@@ -52,7 +52,7 @@ def _address_of(probe: socket.socket, name: str) -> str:
 
 
 def _driver_of(name: str) -> str:
-    """As `ethtool -i` says it; empty where there is none."""
+    """The driver's name as in `ethtool -i`; empty where there is none."""
     info = array.array("B", struct.pack("I", ETHTOOL_GDRVINFO) + bytes(DRIVER_INFO_BYTES - 4))
     request = struct.pack("16sP", name.encode()[:15], info.buffer_info()[0])
     with suppress(OSError), socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as probe:

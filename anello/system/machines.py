@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""How the machines of a farm are called."""
+"""The names of a farm's machines."""
 
 import re
 
@@ -8,5 +8,5 @@ NAME = re.compile(r"[A-Za-z0-9]([A-Za-z0-9._-]{0,61}[A-Za-z0-9])?")
 
 
 def is_machine(name: str) -> bool:
-    """HERE, or a name that an agent may have."""
+    """True for HERE and for a name that an agent may have."""
     return NAME.fullmatch(name) is not None

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Standard output and error that cannot fail: a reader that has gone, a full disk, a narrow character set never end a
-run. What cannot be written is lost, and nothing else is."""
+"""Standard output and error that cannot fail: a reader that has gone, a full disk or a narrow character set never
+ends a run. Only the text that cannot be written is lost."""
 
 import os
 import sys
@@ -46,7 +46,7 @@ class Sheltered:
             self.write(line)
 
     def _give_up(self) -> None:
-        """Discards what is still in the stream's buffer, so that the interpreter can end cleanly."""
+        """Discards the bytes in the stream's buffer, so that the interpreter can end cleanly."""
         self.is_broken = True
         with suppress(OSError, ValueError):
             nowhere = os.open(os.devnull, os.O_WRONLY)
@@ -58,7 +58,7 @@ class Sheltered:
 
 
 def console(*, stderr: bool = False) -> "Console":
-    """For what people read: as wide as the terminal; where it is none, plain text whose lines are never broken."""
+    """A console for people: as wide as the terminal; without a terminal, plain text whose lines are never broken."""
     from rich.console import Console
 
     made = Console(stderr=stderr, highlight=False)
@@ -66,19 +66,20 @@ def console(*, stderr: bool = False) -> "Console":
 
 
 def shelter() -> None:
-    """From now on, for all that this process prints."""
+    """Protects the standard streams for everything that this process prints from now on."""
     _fill_closed_descriptors()
     for name in ("stdout", "stderr"):
         stream = getattr(sys, name)
         if isinstance(stream, Sheltered):
             continue
-        if stream is None:  # it was closed before we began
+        if stream is None:  # it was closed before this process began
             stream = Path(os.devnull).open("w", encoding="utf-8")  # noqa: SIM115 - for the life of the process
         setattr(sys, name, Sheltered(stream))
 
 
 def _fill_closed_descriptors() -> None:
-    """Else the next socket or file would be number 1, and text meant for people would go there."""
+    """Opens the closed ones of descriptors 0 to 2: otherwise the next socket or file would get number 1, and receive
+    text meant for people."""
     for descriptor in (0, 1, 2):
         try:
             os.fstat(descriptor)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Real-time priority of threads that are begun."""
+"""Real-time priority of new threads."""
 
 import os
 from collections.abc import Iterator
@@ -8,7 +8,8 @@ from contextlib import contextmanager, suppress
 
 @contextmanager
 def going_first(wanted: bool) -> Iterator[None]:
-    """Threads begun meanwhile go before all usual ones of their core, where that is permitted."""
+    """Threads started in this context have priority over all ordinary threads of their core, where that is
+    permitted."""
     before = os.sched_getscheduler(0), os.sched_getparam(0)
     if wanted:
         with suppress(OSError):

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Directories that commands write into. What a run has left in one is replaced only where --overwrite orders it."""
+"""Directories that commands write into. Files that a run has left in one are replaced only with --overwrite."""
 
 import fcntl
 import glob
@@ -10,25 +10,25 @@ from pathlib import Path
 from anello.errors import InputError
 
 RESULTS = ("summary.json", "report.html", "search.json", "search.html", "plan.json", "plan.html", "curve.json")
-CONTROL_LOCK = "control.lock"  # in the runs' directory: held by its control room
-LEFT_BEHIND = "node{node}/record.json"  # by a farm's node whose record nobody collected
+CONTROL_LOCK = "control.lock"  # in the runs' directory: locked by its control room
+LEFT_BEHIND = "node{node}/record.json"  # written by a farm's node whose record was not collected
 
 
 def private(name: str, flags: int) -> int:
-    """An opener: a file that it makes only its owner reads and writes."""
+    """An opener: a file that it makes can only be read and written by its owner."""
     return os.open(name, flags, 0o600)
 
 
 def prepare(directory: Path, data_files: Sequence[str] = (), *, overwrite: bool) -> Path:
-    """Makes the directory of a run where there is none. Raises InputError as claim() does."""
+    """Makes the directory of a run if it is missing. Raises InputError as claim() does."""
     claim(directory, (*RESULTS, LEFT_BEHIND, *data_files), overwrite=overwrite)
     directory.mkdir(parents=True, exist_ok=True)
     return directory
 
 
 def claim(directory: Path, names: Sequence[str], *, overwrite: bool) -> None:
-    """Takes away what a former run left under these names; {node} stands for any. Raises InputError where there is
-    something and nobody said --overwrite: a file that nobody can bring back is worth more than a run that starts."""
+    """Removes files of these names that a former run left; {node} stands for any node. Raises InputError where there
+    are any and --overwrite is not given: a file that cannot be made again is worth more than a run that starts."""
     found = sorted({path for name in names for path in _former(directory, name)})
     if found and not overwrite:
         raise InputError(f"a run has left {found[0]}. Name another directory, or give --overwrite to replace that run")
@@ -37,7 +37,7 @@ def claim(directory: Path, names: Sequence[str], *, overwrite: bool) -> None:
 
 
 def has_control_room(runs: Path) -> bool:
-    """Whether one has this directory of runs now."""
+    """True if a control room now uses this directory of runs."""
     try:
         with (runs / CONTROL_LOCK).open("rb") as file:
             fcntl.flock(file, fcntl.LOCK_SH | fcntl.LOCK_NB)
@@ -49,18 +49,18 @@ def has_control_room(runs: Path) -> bool:
 
 
 def series(path: Path) -> list[Path]:
-    """A data file and those that follow it (decisions.h5, decisions-0001.h5 ...), in order; those that exist."""
+    """The existing files of a series (decisions.h5, decisions-0001.h5 ...), in order."""
     behind = f"{glob.escape(path.stem)}-[0-9][0-9][0-9][0-9]{glob.escape(path.suffix)}"
     return [path] * path.exists() + sorted(path.parent.glob(behind))
 
 
 def beside(file: Path) -> Path:
-    """What says which run a raw data file is of: messages.dat.json."""
+    """The file that names the run of a raw data file: messages.dat.json."""
     return file.with_name(f"{file.name}.json")
 
 
 def of_node(file: str, node: int | str) -> str:
-    """The name of a farm's node for a data file: decisions.h5 is decisions-node3.h5."""
+    """The name of a farm's node's data file: decisions.h5 becomes decisions-node3.h5."""
     path = Path(file)
     return str(path.with_stem(f"{path.stem}-node{node}"))
 

@@ -1,8 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The keys by which a rendezvous and its nodes authenticate each other (ZeroMQ's CURVE): strangers are not even heard.
+"""The keys by which a rendezvous and its nodes authenticate each other (ZeroMQ's CURVE): messages of strangers are
+never read.
 
-A folder holds one pair for the rendezvous and one for the nodes of the farm. Nodes need all of it but the secret key of
-the rendezvous.
+A folder holds one pair for the rendezvous and one for the nodes of the farm. Nodes need all of it except the secret key
+of the rendezvous.
 """
 
 import os
@@ -21,8 +22,8 @@ OTHERS_MAY = 0o077
 
 @dataclass(frozen=True)
 class Keys:
-    """Of a folder; each is 40 letters of Z85. rendezvous_secret: empty in a folder for nodes. allowed: public keys of
-    the nodes that may come."""
+    """The keys of a folder; each is 40 letters of Z85. rendezvous_secret: empty in a folder for nodes. allowed:
+    public keys of the nodes that may connect."""
 
     rendezvous_public: bytes
     rendezvous_secret: bytes
@@ -32,14 +33,14 @@ class Keys:
 
     @classmethod
     def load(cls, folder: Path) -> Self:
-        """Any NAME.key besides the rendezvous' own admits a node. Raises ConfigError."""
+        """Reads a folder. Any NAME.key besides the rendezvous' own admits a node. Raises ConfigError."""
         public, node = _public(folder / f"{RENDEZVOUS}.key"), _pair(folder, NODE)
         secret = _pair(folder, RENDEZVOUS)[1] if (folder / f"{RENDEZVOUS}.key_secret").exists() else b""
         others = [_public(path) for path in sorted(folder.glob("*.key")) if path.stem != RENDEZVOUS]
         return cls(public, secret, *node, frozenset(others))
 
     def for_rendezvous(self) -> Self:
-        """Raises ConfigError where the folder is one for nodes."""
+        """The keys of a rendezvous. Raises ConfigError where the folder is one for nodes."""
         if not self.rendezvous_secret:
             raise ConfigError(
                 "--keys",

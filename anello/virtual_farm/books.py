@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The ledger of what runs in virtual time: that of a real farm or chain, from what its processes say at their end."""
+"""The ledger of a farm or chain in virtual time, made like that of a real one from the final reports of its
+processes."""
 
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
@@ -14,40 +15,42 @@ from anello.exchange.configuration.roles import each
 
 @dataclass(frozen=True)
 class VirtualChain:
-    """What a detector says of its chains in virtual time. settings: what a configuration decides of them, as the
-    engine's names of it; ledger: from the counters of the node and of the front ends, and from the numbers that were
-    made and came, by board."""
+    """A detector's description of its chains in virtual time. settings: values from a configuration, under the
+    engine's names; ledger: from the counters of the node and of the front ends, and from the numbers that were
+    made and received, by board."""
 
     settings: Callable[[Any], Mapping[str, object]]
     ledger: Callable[[Counters, Counters, MadeByBoard, CameByBoard], Ledger]
 
     def what_is_off(self, told: dict[str, Any]) -> list[str]:
-        """As what_is_off() of a farm. told: as virtual_books() of the chain's bindings gives it."""
-        if not told["has_ended"]:  # then the node still waits for what it has not
+        """The rows that do not balance, in words. The argument is what virtual_books() of the chain's bindings
+        returns."""
+        if not told["has_ended"]:  # then the node still waits for fragments that have not arrived
             return []
         ledger = self.ledger(told["node"], told["source"], told["made"], told["came"])
         return _in_words(row for row in ledger.all_rows if not _closes(row))
 
 
 def ledger_of(told: dict[str, Any]) -> Ledger:
-    """told: as _engine.FarmDraw.books() gives it."""
+    """The ledger. The argument is what _engine.FarmDraw.books() returns."""
     n_nodes: int = told["nodes"]
     roles = each(told["roles"], n_nodes) or []
     nodes = [
         NodeCounters(book["rank"], roles[book["rank"]], book["counters"], book["has_left"], Account.of(book["account"]))
         for book in told["books"]
     ]
-    absent = dict.fromkeys(told["died"], "it died")  # also where another process came in its place
+    absent = dict.fromkeys(told["died"], "it died")  # also where another process has replaced it
     return build_exchange_ledger(nodes, absent=absent, may_lose=told["may_lose"])
 
 
 def what_is_off(told: dict[str, Any]) -> list[str]:
-    """Rows of the farm's ledger that do not close, in words. told: as for ledger_of()."""
+    """Rows of the farm's ledger that do not balance, in words. The argument is as for ledger_of()."""
     return _in_words(row for row in ledger_of(told).all_rows if _is_off(row, told))
 
 
 def _is_off(row: Row, told: dict[str, Any]) -> bool:
-    """Where who had taken over is gone as well, nobody is left to say what builders had reported to it."""
+    """True if the row does not balance and should. Where the manager's replacement has died too, the reports of
+    builders to it are lost."""
     if told["books_lost"] and row.name.endswith(CONSIDERED_DEAD):
         return False
     return not _closes(row)

@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
-"""`anello simulate`: a swarm of farms, or of a detector's chains, in virtual time, one for each seed, judged by what
-came out of them.
+"""`anello simulate`: many farms, or many of a detector's chains, in virtual time, one for each seed; each run is judged
+by its outcome.
 
-A run is a function of its configuration and its seed, so a run that is not explained is told by a command that shows it
-again, with as little around it as it takes.
+A run depends only on its configuration and its seed, so a run that is not explained is reported as a command that
+repeats it, with as few other settings as possible.
 """
 
 import itertools
@@ -33,12 +33,12 @@ from anello.virtual_farm.worlds import Chains, Farms, World
 
 SEEDS_PER_CALL = 64
 FARM = "exchange"
-MOST_SHOWN = 5  # failing seeds, reduced and told; all are in the JSON
+MOST_SHOWN = 5  # failing seeds, reduced and shown; the JSON has all
 
 
 @dataclass(frozen=True)
 class Drawn:
-    """What farms, or chains, are drawn from."""
+    """The settings from which farms, or chains, are drawn."""
 
     config_file: Path | None
     settings: tuple[str, ...]
@@ -46,10 +46,10 @@ class Drawn:
     faults: str
     max_faults: int
     max_nodes: int
-    chain: str = ""  # of a detector; empty: of the configuration, or farms
+    chain: str = ""  # of a detector; empty: the configuration's, or farms
 
     def worlds(self) -> World:
-        """Raises ConfigError and InputError."""
+        """What is simulated. Raises ConfigError and InputError."""
         config = self._config()
         chain = self.chain or (config.chain if config else FARM)
         return Farms(self.engine()) if chain == FARM else self._chains(chain, config)
@@ -71,13 +71,13 @@ class Drawn:
             return Chains(compiled_part(f"anello.{chain}"), virtual, [*without, *decided, *self.world])
 
     def engine(self) -> Any:
-        """Raises ConfigError and InputError."""
+        """The engine's object that draws. Raises ConfigError and InputError."""
         with engine_errors():
             kinds = self._kinds(_engine.farm_fault_kinds())
             return _engine.FarmDraw(kinds, self.max_nodes, self.max_faults, [*self._of_config(), *self.world])
 
     def options(self) -> list[str]:
-        """As on the command line."""
+        """The same settings as options of the command line."""
         words = [str(self.config_file)] if self.config_file else []
         if self.chain:
             words += ["--chain", self.chain]
@@ -101,7 +101,7 @@ class Drawn:
         return self.faults.split(",")
 
     def _config(self) -> Config | None:
-        """None: nothing is decided. Raises ConfigError where it is of another chain than was asked for."""
+        """The configuration; None: none is given. Raises ConfigError where it is of another chain than requested."""
         if not self.config_file and not self.settings:
             return None
         settings = list(self.settings)
@@ -115,7 +115,7 @@ class Drawn:
         return config
 
     def _of_config(self) -> Iterator[str]:
-        """What a configuration decides of a farm, as the engine's names of it."""
+        """The settings of a farm from the configuration, under the engine's names."""
         config = self._config()
         if not isinstance(config, ExchangeConfig):
             return
@@ -156,7 +156,7 @@ class FarmSums:
     sums: Counter[str] = field(default_factory=Counter)
     wall_s: float = 0
     failed: list[int] = field(default_factory=list)
-    crashed: list[int] = field(default_factory=list)  # of those
+    crashed: list[int] = field(default_factory=list)  # seeds whose process crashed
 
     def add(self, told: dict[str, Any]) -> None:
         self.failed += told["failed"]
@@ -178,7 +178,7 @@ class FarmSums:
 
 # --- Search -----------------------------------------------------------------------------------------------------------
 def search(drawn: Drawn, order: Options, console: Console, *, as_json: bool = False) -> int:
-    """Runs the swarm, tells what is not explained; after Ctrl-C, of those that were judged until then. Returns the exit
+    """Runs all seeds, and shows those that are not explained; after Ctrl-C, those judged so far. Returns the exit
     code; raises ConfigError and InputError."""
     world = drawn.worlds()
     first = time.time_ns() // 1_000_000 % 10**12 if order.first is None else order.first
@@ -222,7 +222,7 @@ def _how_far(found: FarmSums, order: Options, begun_s: float) -> str:
 
 
 def _calls(first: int, order: Options, begun_s: float) -> Iterator[tuple[int, int]]:
-    """First seed and number of each call."""
+    """First seed and number of seeds of each call."""
     if order.minutes:
         while time.monotonic() - begun_s < order.minutes * 60:
             yield first, SEEDS_PER_CALL
@@ -233,7 +233,7 @@ def _calls(first: int, order: Options, begun_s: float) -> Iterator[tuple[int, in
 
 
 def _told(drawn: Drawn, world: World, seed: int, *, crashes: bool) -> dict[str, Any]:
-    if crashes:  # as this process would
+    if crashes:  # end by the same signal, as this process would have
         return {
             "seed": seed,
             "changes": [],
@@ -263,7 +263,7 @@ def command_of(drawn: Drawn, seed: int, changes: Sequence[str]) -> str:
 def replay(
     drawn: Drawn, seed: int, changes: Sequence[str], page: Path | None, console: Console, *, as_json: bool = False
 ) -> int:
-    """Runs one, and tells what happened. Returns the exit code; raises ConfigError and InputError."""
+    """Repeats one run, and shows what happened in it. Returns the exit code; raises ConfigError and InputError."""
     with engine_errors():
         run = drawn.worlds().replayed(seed, changes, timeline.MOST_MESSAGES)
     console.print(f"seed {seed}: {run['scenario']}", highlight=False, soft_wrap=True)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Runs of many seeds, each in one of several processes: one that crashes ends its process, and is named."""
+"""Runs of many seeds in several processes: a run that crashes ends only its process, and its seed is reported."""
 
 import multiprocessing
 import os
@@ -12,20 +12,20 @@ from anello.virtual_farm.worlds import Told, World
 
 CRASHED = "its process crashed"
 
-Call = tuple[int, int]  # first seed, and how many
+Call = tuple[int, int]  # first seed, and number of seeds
 Running = dict[Call, "Future[Told] | None"]
 
 _world: World | None = None  # in a process of the pool
 
 
 class Swarm:
-    """Runs calls in n_jobs processes, which have what this one had when they began."""
+    """Runs calls in n_jobs processes, which are forked and so have this process's data."""
 
     def __init__(self, world: World, n_jobs: int, *, all_ledgers: bool) -> None:
         self._world, self._n_jobs, self._all_ledgers = world, n_jobs, all_ledgers
 
     def run(self, calls: Iterable[Call], hear: Callable[[], None]) -> Iterator[Told]:
-        """What each call found. hear: now and then."""
+        """The result of each call. hear: called from time to time."""
         left = iter(calls)
         while True:
             running: Running = {}
@@ -33,14 +33,14 @@ class Swarm:
                 with self._pool(self._n_jobs) as pool:
                     yield from self._run(pool, left, running, hear)
                 return
-            except BrokenProcessPool:  # one of these has crashed, and took the others' processes with it
+            except BrokenProcessPool:  # one of these has crashed, and ended the others' processes with it
                 for call in running:
                     yield from self._apart(*call)
 
     def _run(
         self, pool: ProcessPoolExecutor, left: Iterator[Call], running: Running, hear: Callable[[], None]
     ) -> Iterator[Told]:
-        """Raises BrokenProcessPool; running then has what is not done."""
+        """Runs calls in a pool. Raises BrokenProcessPool; running then has the calls that are not done."""
         for call in left:
             running[call] = None
             running[call] = pool.submit(_in_process, *call, all_ledgers=self._all_ledgers)
@@ -61,7 +61,7 @@ class Swarm:
                 yield told
 
     def _apart(self, begin: int, n_seeds: int) -> Iterator[Told]:
-        """By halves, until what crashes is one seed."""
+        """Divides a call by halves, until the crash is traced to one seed."""
         try:
             with self._pool(1) as pool:
                 yield pool.submit(_in_process, begin, n_seeds, all_ledgers=self._all_ledgers).result()
@@ -74,7 +74,7 @@ class Swarm:
             yield from self._apart(begin + half, n_seeds - half)
 
     def _pool(self, n_jobs: int) -> ProcessPoolExecutor:
-        context = multiprocessing.get_context("fork")  # what runs are drawn from need not be told anew
+        context = multiprocessing.get_context("fork")  # forked processes already have the settings
         return ProcessPoolExecutor(n_jobs, context, initializer=_begin, initargs=(self._world,))
 
 
@@ -85,7 +85,7 @@ def default_jobs() -> int:
 def _begin(world: World) -> None:
     global _world  # noqa: PLW0603  (one for each process of a pool)
     _world = world
-    signal.signal(signal.SIGINT, signal.SIG_IGN)  # it is the first process that is told to end
+    signal.signal(signal.SIGINT, signal.SIG_IGN)  # only the first process handles Ctrl-C
 
 
 def _in_process(begin: int, n_seeds: int, *, all_ledgers: bool) -> Told:

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What happened in one run: lines for the terminal, and a page with a lane for each node, or each board of a chain."""
+"""The events of one run: lines for the terminal, and a page with a lane for each node, or each board of a chain."""
 
 from collections.abc import Iterator, Sequence
 from html import escape
@@ -12,7 +12,7 @@ from anello.report.files import save
 
 Line = tuple[str, int, int, int, int, str]  # kind, from ns, until ns, lane, other lane, text
 
-MOST_MESSAGES = 2000  # the last ones; more hide each other
+MOST_MESSAGES = 2000  # the last ones; more would hide each other
 MARKS = {
     "process": ("processes", plot.INK, "diamond", 10),
     "link": ("what a node sees of another", plot.PURPLE, "triangle-down", 8),
@@ -22,14 +22,14 @@ MARKS = {
 
 
 def told(trace: Sequence[Line]) -> Iterator[tuple[int, int, str]]:
-    """Time ns, node and what happened there, without messages and complete packets."""
+    """Time in ns, node, and the event there, without messages and complete packets."""
     for kind, at_ns, _until_ns, node, _other, text in trace:
         if kind in ("process", "link", "fault") or (kind == "built" and "lacks" in text):
             yield at_ns, node, text
 
 
 def write(page: Path, seed: int, run: dict[str, Any]) -> None:
-    """A page for a browser. Raises OSError."""
+    """Writes a page for a browser. Raises OSError."""
     findings = "".join(f"<li>{escape(one)}</li>" for one in run["findings"]) or "<li>all is explained</li>"
     faults = "".join(f"<li>{escape(one)}</li>" for one in run["faults"]) or "<li>none</li>"
     body = (

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What runs in virtual time, one for each seed: farms of the exchange, or chains of a detector's node."""
+"""The systems that run in virtual time, one for each seed: farms of the exchange, or chains of a detector's node."""
 
 from collections import Counter
 from collections.abc import Callable, Sequence
@@ -7,7 +7,7 @@ from typing import Any, Protocol
 
 from anello.virtual_farm import books
 
-LEDGERS_PER_CALL = 4  # of which so many are also judged by the ledger, which takes ten times as long
+LEDGERS_PER_CALL = 4  # runs of each call that are also judged by the ledger, which takes ten times as long
 
 Told = dict[str, Any]  # sums, and `failed` seeds
 Run = dict[str, Any]  # scenario, lanes, faults, findings, trace (timeline.Line), digest
@@ -16,23 +16,23 @@ Run = dict[str, Any]  # scenario, lanes, faults, findings, trace (timeline.Line)
 class World(Protocol):
     def judged(self, begin: int, n_seeds: int, *, all_ledgers: bool) -> Told: ...
     def reduced(self, seed: int) -> list[str]:
-        """Assignments that leave out what does not matter."""
+        """The settings of a failing seed, without those that do not matter for its failure."""
         ...
 
     def replayed(self, seed: int, changes: Sequence[str], max_messages: int) -> Run: ...
     def words(self, sums: Counter[str]) -> str:
-        """What they had and gave, in words, between which "{}" stands for whether that is explained."""
+        """The sums in words; "{}" stands for whether the outcome is explained."""
         ...
 
 
 class Farms:
-    """draw: _engine.FarmDraw."""
+    """Farms of the exchange. draw: _engine.FarmDraw."""
 
     def __init__(self, draw: Any) -> None:
         self._draw = draw
 
     def judged(self, begin: int, n_seeds: int, *, all_ledgers: bool) -> Told:
-        """By what came out, and the first ones by the ledger, too."""
+        """Judges runs by their outcome, and the first ones also by the ledger."""
         told: Told = self._draw.search(begin, n_seeds)
         return _with_ledgers(told, range(begin, begin + n_seeds), lambda seed: self._off(seed, []), all_ledgers)
 
@@ -41,7 +41,7 @@ class Farms:
         return changes
 
     def replayed(self, seed: int, changes: Sequence[str], max_messages: int) -> Run:
-        """What the oracle finds, and the ledger."""
+        """Repeats a run: what the oracle finds, and the ledger."""
         run: Run = self._draw.replay(seed, list(changes), max_messages)
         return run | {"findings": run["findings"] + self._off(seed, changes)}
 
@@ -57,14 +57,14 @@ class Farms:
 
 
 class Chains:
-    """engine: the detector's part of the engine; chain: what it says of its chains; settings: assignments, made after
-    all was drawn."""
+    """Chains of a detector. engine: the detector's part of the engine; chain: its description; settings:
+    assignments, made after everything was drawn."""
 
     def __init__(self, engine: Any, chain: books.VirtualChain, settings: Sequence[str]) -> None:
         self._engine, self._chain, self._settings = engine, chain, list(settings)
 
     def judged(self, begin: int, n_seeds: int, *, all_ledgers: bool) -> Told:
-        """As of farms."""
+        """Judges runs in the same way as farms."""
         told: Told = self._engine.virtual_search(begin, n_seeds, self._settings)
         return _with_ledgers(told, range(begin, begin + n_seeds), lambda seed: self._off(seed, []), all_ledgers)
 
@@ -73,7 +73,7 @@ class Chains:
         return changes
 
     def replayed(self, seed: int, changes: Sequence[str], max_messages: int) -> Run:
-        """What the oracle finds, and the ledger."""
+        """Repeats a run: what the oracle finds, and the ledger."""
         run: Run = self._engine.virtual_replay(seed, [*self._settings, *changes], max_messages)
         return run | {"findings": run["findings"] + self._off(seed, changes)}
 
@@ -88,7 +88,7 @@ class Chains:
 
 
 def _with_ledgers(told: Told, seeds: range, off: Callable[[int], list[str]], all_ledgers: bool) -> Told:
-    """off: what of this seed's ledger does not close."""
+    """Adds the ledgers' judgement. off: the rows of a seed's ledger that do not balance."""
     looked_at = seeds if all_ledgers else seeds[:LEDGERS_PER_CALL]
     failed = [seed for seed in looked_at if seed not in told["failed"] and off(seed)]
     return told | {"ledgers": len(looked_at), "failed": [*told["failed"], *failed]}

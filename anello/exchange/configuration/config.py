@@ -32,19 +32,11 @@ MFP_HEADER_BYTES = 48
 BYTES_BESIDE_FRAGMENT = 2 + 4  # a fragment's size and checksum, in the packet's header
 ALIGNMENT_BYTES = 8
 # Keys that may differ from node to node; all others must be the same.
+# fmt: off
 OWN_KEYS = frozenset(
     {
-        "run.directory",
-        "run.display",
-        "fabric.host",
-        "fabric.port",
-        "fabric.ucx_net_devices",
-        "threads.cores",
-        "threads.layout",
-        "threads.near",
-        "output.file",
-        "publish.address",
-        "input.config",
+        "run.directory", "run.display", "fabric.host", "fabric.port", "fabric.ucx_net_devices", "threads.cores",
+        "threads.layout", "threads.near", "output.file", "publish.address", "input.config",
     }
 )
 # fmt: on

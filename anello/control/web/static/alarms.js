@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Alarms: raised, seen by somebody, over.
+// The list of alarms: raised, acknowledged, cleared.
 
 import { h, nothing, panel } from "./dom.js";
 import { moment } from "./format.js";

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The HTTP API: the only way to anything. The token stays in this browser and goes into a header.
+// The HTTP API, which the whole page uses. The token stays in this browser and is sent in a header.
 
 const KEY = "anello-token";
 
@@ -11,7 +11,7 @@ export class Refused extends Error {
   }
 }
 
-// What is behind # never left the browser; it is taken out of the address at once.
+// The browser never sends the part after #; the page removes it from the address at once.
 export function takeToken() {
   const given = new URLSearchParams(location.hash.slice(1)).get("token");
   if (given) {
@@ -43,7 +43,7 @@ export async function open(path) {
   window.open(address, "_blank", "noopener");
 }
 
-// Who signs: asked once, kept here.
+// The user's name for signatures: asked once, then stored in the browser.
 export function author() {
   let name = localStorage.getItem("anello-author");
   if (!name) {
@@ -53,7 +53,7 @@ export function author() {
   return name || null;
 }
 
-// Server-sent events, read by hand: EventSource can send no header. told(kind, message); lost(words) while it is away.
+// Reads server-sent events by hand: EventSource can send no header. lost(words) is called while there is no connection.
 export async function follow(told, lost) {
   let last = "";
   for (;;) {

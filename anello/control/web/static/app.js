@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Boot: token, theme, addresses, the strip with state and orders, the stream. One view is shown at a time.
+// Starts the page: token, theme, addresses, the strip with state and orders, the stream. It shows one view at a time.
 
 import * as api from "./api.js";
 import { h, say, sure } from "./dom.js";
@@ -108,7 +108,7 @@ async function order(step) {
   }
 }
 
-// --- What happens
+// --- Events
 function take(kind, message) {
   if (kind === "state") takeState(message);
   if (kind === "tick" && JSON.stringify(message.state) !== JSON.stringify(state)) takeState(message.state);
@@ -205,7 +205,7 @@ async function begin() {
   api.follow(take, sayLost).catch((error) => say(error.message, true));
 }
 
-// No words: the connection is there.
+// Empty words mean that the connection is there.
 function sayLost(words) {
   document.body.classList.toggle("away", Boolean(words));
   if (words) say(words, true);

@@ -23,7 +23,7 @@ function kindsOf({ number, lost, state, states }) {
   return number.map((_, n) => kindOf(states[state[n]], n));
 }
 
-// Datagrams of each board per second, since the message before.
+// Datagrams of each board per second, since the previous message.
 function ratesOf(now, before, seconds) {
   const isKnown = before?.boards.number.length === now.boards.number.length && seconds > 0;
   return now.boards.came.map((came, n) => (isKnown ? (came - before.boards.came[n]) / seconds : null));
@@ -51,7 +51,7 @@ function legend(tally) {
   return h("ul", { class: "legend" }, tally.map(item));
 }
 
-// Of a farm; the page Nodes says more.
+// The nodes of a farm; the page Nodes has more on them.
 export function nodeCards(now) {
   if (!now?.members.length) return "";
   const packets = (node) => (node.state === "silent" ? "gone" : `${big(node.packets)} packets`);

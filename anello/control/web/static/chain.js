@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The chain as a row of stages, with what waits between two of them.
+// The chain as a row of stages; between two of them the number of buffers that wait.
 
 import { h, nothing } from "./dom.js";
 import { count, percent, scaled } from "./format.js";

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Two runs beside each other: what was set differently, and what came of it.
+// Compares two runs: differences in their configuration and in their results.
 
 import { h, nothing, panel, table } from "./dom.js";
 import { count, duration, moment } from "./format.js";

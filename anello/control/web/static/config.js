@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The configuration as a form. What is wrong is told in the words of the command line, beside the field.
+// The configuration as a form. Each error is shown next to its field, in the words of the command line.
 
 import { h, panel, say, table, nothing } from "./dom.js";
 import { moment } from "./format.js";

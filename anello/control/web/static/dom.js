@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Elements from data. Text is only ever text: nothing here, and nothing elsewhere, parses markup.
+// Makes elements from data. Text is only inserted as text: no code of the page parses markup.
 
 const SVG = "http://www.w3.org/2000/svg";
 
@@ -24,13 +24,13 @@ export function panel(title, about, ...children) {
     h("h2", { id }, title), about ? h("p", { class: "about" }, about) : null, ...children);
 }
 
-// Half or a third of the page's width.
+// A panel of half or a third of the page's width.
 export function wide(kind, element) {
   element.classList.add(kind);
   return element;
 }
 
-// Puts children into the element; what somebody has typed there and not yet sent stays.
+// Replaces the element's children; text that the user has typed there and not yet sent stays.
 export function refill(element, children) {
   const typed = [...element.querySelectorAll("[data-typed]")].map((field) => [field.id, field.value]);
   const focused = element.contains(document.activeElement) ? document.activeElement.id : "";
@@ -54,13 +54,13 @@ export function table(head, rows, kinds = [], caption = "") {
     h("tbody", null, rows.map((row) => line(row, () => "td")))));
 }
 
-// A figure with its words below.
+// A number with its description below.
 export const tile = (value, words, kind = "") =>
   h("div", { class: `tile ${kind}` }, h("b", null, value), h("span", null, words));
 
 export const nothing = (words) => h("p", { class: "soft" }, words);
 
-// Asks before something that cannot be taken back. Resolves to true or false.
+// Asks the user before an action that cannot be undone. Resolves to true or false.
 export function sure(question, yes) {
   return new Promise((resolve) => {
     const dialog = h("dialog", { "aria-labelledby": "question" },

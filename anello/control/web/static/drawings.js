@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Pictures in SVG: the ledger's ring, and the last event; counts as bars. Each has words for those who cannot see it.
+// Pictures in SVG: the ledger's ring, the last event, counts as bars. Each has a description for screen readers.
 
 import { h, s } from "./dom.js";
 import { percent } from "./format.js";
@@ -11,7 +11,7 @@ const SIGNS = {
   "is-bad": "M42 42 L62 62 M62 42 L42 62",
 };
 
-// A ring that is whole where the run is good. kind: of its verdict.
+// A ring that is closed if the run is good. kind: of its verdict.
 export function ledgerRing(kind) {
   const gap = GAPS[kind] ?? 0.5;
   const length = 2 * Math.PI * 42;
@@ -79,14 +79,14 @@ function hits(event) {
   return drawn;
 }
 
-// Where the values lie between the least and the greatest, 0 to 1; at least 1 lies between those.
+// Scales values from the least and the greatest to 0 and 1; the two differ by at least 1.
 function places(values) {
   const least = Math.min(...values);
   const most = Math.max(...values, least + 1);
   return values.map((value) => (value - least) / (most - least));
 }
 
-// Counts as bars, with words and shares.
+// Counts as bars, with labels and shares.
 export function bars(found) {
   const sum = found.counts.reduce((one, other) => one + other, 0);
   const most = Math.max(1, ...found.counts);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Numbers and times for people. No more digits than one can read, and a unit with each.
+// Numbers and times for people: few digits, each with a unit.
 
 export const count = (n) => (n === null || n === undefined ? "–" : Math.round(n).toLocaleString("en"));
 
@@ -39,6 +39,6 @@ export function percent(share) {
   return `${(100 * share).toFixed(share > 0.1 || share === 0 ? 0 : 1)} %`;
 }
 
-// good, amber or bad, for the word of a run's verdict; anello/account/verdict.py has the words.
+// The style good, amber or bad for the word of a run's verdict; anello/account/verdict.py has the words.
 const WORTH = { good: "good", "good, with the faults that were asked for": "good", degraded: "amber" };
 export const worth = (word) => WORTH[word] ?? "bad";

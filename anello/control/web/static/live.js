@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The run as it goes: the closed ledger, the millisecond, the chain with what waits in it, history, boards, last event.
+// The present run: the closed ledger, the latency at 1 ms, the chain and its waiting buffers, history, last event.
 
 import { alarmList } from "./alarms.js";
 import { boards, nodeCards, threads } from "./boards.js";
@@ -111,7 +111,7 @@ function found(counts) {
   return h("div", null, h("p", { class: "about" }, counts.about), bars(counts));
 }
 
-// Appends to the columns of the plots, which forget what is older than their axis.
+// Appends to the columns of the plots, and drops values older than their axis.
 function remember(history, t_ns, now) {
   const whole = wholeLeg(now.latency);
   const values = {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The log book, and what the runs said.
+// The log book, and the notices of the runs.
 
 import { h, nothing, panel, wide } from "./dom.js";
 import { moment } from "./format.js";

@@ -58,7 +58,7 @@ function filterForm(filter) {
     h("div", null, h("label", { for: "filter" }, "Filter"), filter));
 }
 
-// Those whose name has what is typed; nothing typed: those that are not 0.
+// Counters whose name contains the typed text; without a text, those that are not 0.
 function countersOf(process, blocks, typed) {
   const wanted = typed.toLowerCase();
   const rows = allOf(blocks).filter(([name, value]) => name.includes(wanted) && (wanted || value));
@@ -100,7 +100,7 @@ function bufferTable(buffers) {
   return table(["buffers of", "in use", "of"], buffers.map(row), ["", "", "n"], "Buffers");
 }
 
-// One row for each node of a farm; rates since the message before.
+// One row for each node of a farm; rates since the previous message.
 function farmTable(now, before, seconds) {
   if (!now?.members.length) return [];
   const rows = now.members.map((node, n) => {

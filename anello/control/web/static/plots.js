@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Plots against time, by Plotly, which is fetched once from this server when the first one is shown.
+// Plots against time, by Plotly, which the page loads from this server when it shows the first one.
 
 import { h } from "./dom.js";
 
@@ -43,7 +43,7 @@ function trace(line, columns, x, options) {
   };
 }
 
-// Decades around all values and the limit.
+// The decades that contain all values and the limit.
 function range(traces, limit) {
   const values = [limit, ...traces.flatMap((trace) => trace.y)].filter((value) => value > 0);
   return [Math.floor(Math.log10(Math.min(...values) / 1.5)), Math.log10(Math.max(...values) * 2)];

@@ -20,7 +20,7 @@ export function ruler(latency, width = 760) {
     marks.map(([name, ns], n) => mark(`${name} ${duration(ns)}`, axis.at(Math.max(axis.low, ns / 1e3)), n, width)));
 }
 
-// at(us): where that is across; ticks: the powers of ten between low and the greatest.
+// at(us): horizontal position of a latency; ticks: the powers of ten between low and the greatest.
 function axisOf(us, width) {
   const low = Math.min(10, ...us.slice(0, 1));
   const high = Math.max(5000, ...us.slice(-1).map((edge) => edge * 1.5));
@@ -40,14 +40,14 @@ function label(marks) {
   return `Latency of the last 10 seconds on a logarithmic scale: ${words}; the limit is 1 ms`;
 }
 
-// The limit has words of its own, and a narrow ruler no room for those of 10 ms.
+// The limit has a label of its own, and a narrow ruler has no room for that of 10 ms.
 function tick(value, { at, width }) {
   const isBare = value === LIMIT_US || (width < 500 && value === 10000);
   const words = () => s("text", { x: at(value), y: BASE + 21, "text-anchor": "middle" }, duration(value * 1e3));
   return [s("line", { class: "tick", x1: at(value), x2: at(value), y1: TOP, y2: BASE + 5 }), isBare ? null : words()];
 }
 
-// Of the bins whose lower edge is wanted; the height goes by the square root, so that the few late ones are seen.
+// Bars of the bins with a wanted lower edge; heights are square roots, so that the few late events are visible.
 function area({ us, share }, { at }, wanted, kind) {
   const most = Math.max(1e-9, ...share.map(Math.sqrt));
   const step = us.length > 1 ? us[1] / us[0] : 1.2;

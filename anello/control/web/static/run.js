@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// One run: how it ended, what it lost, its files, counters, configuration, notices, log; and what the shift thinks.
+// One run: its end, losses, files, counters, configuration, notices, log; and the shift's judgement.
 
 import { h, nothing, panel, refill, say, table, tile, wide } from "./dom.js";
 import { big, count, duration, elapsed, moment, scaled, worth } from "./format.js";

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-// What somebody signs: acknowledged alarms, entries of the log book, marks of runs.
+// Entries that a user signs: acknowledged alarms, entries of the log book, marks of runs.
 
 import { say } from "./dom.js";
 
-// Asks who it is, sends it, and then calls done; what the server refuses is said.
+// Asks for the user's name, sends the entry, and then calls done; a refusal by the server is shown.
 export async function signed(api, path, body, done) {
   const author = api.author();
   if (!author) return;

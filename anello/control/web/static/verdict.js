@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What a shift looks at first: the closed ledger, the millisecond, and the run's figures.
+// The page that a shift looks at first: the closed ledger, the latency at 1 ms, and the run's figures.
 
 import { ledgerRing } from "./drawings.js";
 import { h, nothing, table, tile } from "./dom.js";

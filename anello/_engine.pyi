@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The compiled engine. Configurations are dicts with dotted keys, as anello.configuration.load.Config.flat makes them."""
+"""The compiled engine. Configurations are dicts with dotted keys, made by anello.configuration.base.Config.flat."""
 
 from collections.abc import Callable
 from typing import Any, TypedDict, overload
@@ -11,17 +11,17 @@ from anello.account.notices import Severity
 
 type Arrays = dict[str, NDArray[Any]]
 type Counters = dict[str, dict[str, int]]
-# board -> name -> list of [epoch, begin, end, cause], and not_listed: numbers in ranges that found no room
+# board -> name -> list of [epoch, begin, end, cause], and not_listed: ranges that did not fit into the list
 type Sequences = dict[int, dict[str, Any]]
 type FloatArray = NDArray[np.float32]
 type OffsetArray = NDArray[np.uint32]
 
 class CounterTable(TypedDict):
-    detector: str  # whose it is; empty: the engine's own
+    detector: str  # the detector's name; empty: the engine's own
     table: str  # the enum, with its namespace
-    blocks: str  # that it stands in, separated by commas; <i> is a number
+    blocks: str  # the blocks that hold it, separated by commas; <i> is a number
     counters: list[tuple[str, str, str]]  # name, meaning, place
-    types: list[tuple[str, str]]  # of each: counter or gauge; ns, bytes or empty: a number of things
+    types: list[tuple[str, str]]  # of each: counter or gauge; ns, bytes or empty: a plain number
 
 class ConfigError(ValueError):
     field: str
@@ -40,39 +40,40 @@ def receive_backends(interface: str = "lo") -> list[dict[str, object]]:
     """Each way to receive, tried for a moment: name, available (bool), reason (why not), mode (how it would work)."""
 
 def set_nanet_library(path: str) -> None:
-    """Set-up: the library of a backend `nanet` whose configuration names none."""
+    """Set-up: sets the library for backends `nanet` whose configuration names none."""
 
 class FarmDraw:
-    """What virtual farms are drawn from, by seed. kinds: of farm_fault_kinds(); settings: NAME=VALUE, with names of
+    """Draws virtual farms by seed. kinds: of farm_fault_kinds(); settings: NAME=VALUE, with names of
     farm_scenario_keys(). Raises ConfigError, here or where a farm is drawn."""
 
     def __init__(self, kinds: list[str], max_nodes: int, max_faults: int, settings: list[str]) -> None: ...
     def search(self, first: int, n_seeds: int) -> dict[str, Any]:
-        """Sums over the runs (runs, faults, built, incomplete, fragments, events, virtual_s), digest of all that
-        happened, and failed: seeds."""
+        """Sums over the runs (runs, faults, built, incomplete, fragments, events, virtual_s), digest of all
+        events, and failed: seeds."""
 
     def reduce(self, seed: int) -> list[str]: ...  # changes that leave the same finding
     def books(self, seed: int, changes: list[str]) -> dict[str, Any]:
-        """roles, nodes, may_lose, died: ranks of processes that left no record, and books: of each process that left a record rank, has_left, counters, account."""
+        """roles, nodes, may_lose, died: ranks of processes without a record, and books: for each process with a record
+        rank, has_left, counters, account."""
 
     def replay(self, seed: int, changes: list[str], max_messages: int) -> dict[str, Any]:
         """scenario, nodes, faults, findings, digest, and trace: (kind, from ns, until ns, node, other node, text)."""
 
 def measure_farm(settings: list[str], progress: Callable[[float], bool]) -> dict[str, Any]:
-    """What a farm carries (engine/simulate/farm/farm_plan.hpp): all fields of its FarmLoad, and links by kind. settings:
-    NAME=VALUE, with names of farm_scenario_keys(). `progress` is called with the share that is done; False: stop. Raises
+    """The throughput of a farm (engine/simulate/farm/farm_plan.hpp): all fields of its FarmLoad, and links by kind. settings:
+    NAME=VALUE, with names of farm_scenario_keys(). `progress` is called with the finished share; it returns False to stop. Raises
     ConfigError."""
 
 def chain_trouble_kinds() -> list[str]: ...
 def chain_troubles_only(kinds: list[str]) -> list[str]:
-    """Assignments that take away all other kinds. Raises ConfigError."""
+    """Assignments that disable all other kinds. Raises ConfigError."""
 
 def farm_fault_kinds() -> list[str]: ...
 def farm_scenario_keys() -> list[str]: ...
 def packet_formats() -> list[tuple[str, str]]: ...  # name, title
 def packet_verdicts() -> list[tuple[str, str]]: ...  # name, meaning
 def recognised_format(datagram: bytes) -> str: ...  # empty: none
-def packet_bytes(bytes: bytes, format: str) -> int: ...  # of the packet that begins here; 0: that does not show
+def packet_bytes(bytes: bytes, format: str) -> int: ...  # size of the packet that begins here; 0: unknown
 def read_packet(
     datagram: bytes, format: str
 ) -> tuple[str, list[tuple[str, str, int]], list[tuple[str, list[tuple[str, str, NDArray[Any]]]]]]:
@@ -80,7 +81,7 @@ def read_packet(
 
 class PacketReader:
     @overload
-    def __init__(self, capture: str, format: str) -> None: ...  # format: where to cut super-packets; empty: any
+    def __init__(self, capture: str, format: str) -> None: ...  # format: how super-packets are split; empty: any
     @overload
     def __init__(self, address: str, ports: list[int]) -> None: ...
     def next(self) -> list[tuple[int, tuple[int, int], int, bool, bytes]]: ...  # port, source, stamp_ns, is_cut, bytes
@@ -100,7 +101,7 @@ class Clop:
     def port(self) -> int: ...
     def fileno(self) -> int: ...
     def finished(self) -> bool: ...
-    def memory(self) -> tuple[str, str]: ...  # kind, why it is not the one asked for
+    def memory(self) -> tuple[str, str]: ...  # kind, why it is not the requested one
 
 class Card:
     def __init__(
@@ -119,7 +120,7 @@ class Card:
 def read_counters(page_name: str) -> Counters: ...
 def counter_tables() -> list[CounterTable]: ...  # every counter of the engine and of the detectors in it
 
-# anello.counters.pages says what these are
+# anello.counters.pages describes these results
 def page_header(page_name: str) -> dict[str, Any]: ...
 def page_cells(page_name: str) -> list[tuple[str, str, str, str, str, int]]: ...
 def page_latency(page_name: str) -> dict[str, dict[str, dict[str, Any]]]: ...
@@ -146,11 +147,11 @@ class ExchangeNode:
     def progress(self) -> dict[str, int]: ...
     def failure(self) -> str: ...
     def account(self) -> dict[str, Any]:
-        """After stop() or abort(), what anello.exchange.account.numbers.Account.of() reads. life: int. By rank of the other
+        """After stop() or abort(), the values for anello.exchange.account.numbers.Account.of(). life: int. By rank of the other
         node, over the last connection: sent_to [number of the last MFP, 1 if it lasted to the end, how many were in
-        flight then, life], come_from [newest number, numbers come, numbers given up, 1 if it lasted, life], with
-        short_life() of the process there. handed_on: mep -> sources that it lacks. builders, at the manager:
-        (rank, life, complete, incomplete, is_lost, [meps not told of])."""
+        flight then, life], come_from [newest number, numbers received, numbers given up, 1 if it lasted, life], with
+        short_life() of the process there. handed_on: mep -> number of missing sources. builders, at the manager:
+        (rank, life, complete, incomplete, is_lost, [MEPs not reported])."""
 
 def fabric_transports() -> list[dict[str, object]]: ...  # name, available, reason, mode
 def point_to_point(
@@ -182,7 +183,7 @@ def stream_config(
 ) -> StreamConfig: ...
 
 class Stream:
-    """Every call says how it ended: ok, would_block, timeout, closed, peer_died, too_large or corrupt."""
+    """Every call returns its outcome: ok, would_block, timeout, closed, peer_died, too_large or corrupt."""
     def send(self, data: object, timeout_ns: int) -> tuple[str, int]: ...
     def send_message(self, message: object, timeout_ns: int) -> str: ...
     def reserve(self, n_bytes: int, timeout_ns: int) -> tuple[str, NDArray[np.uint8]]: ...

@@ -627,8 +627,8 @@ def doctor(
             metavar="SECONDS",
             min=0,
             max=600,
-            help="Only let each receive backend take the traffic that flows to CONFIG's ports, three turns of so long, "
-            "and say which costs least. The node must not run.",
+            help="Only let each receive backend take the traffic that flows to CONFIG's ports, three turns of this "
+            "length, and say which costs least. The node must not run.",
         ),
     ] = 0.0,
 ) -> None:

@@ -45,7 +45,7 @@ def control(
     ] = None,
     keys: Annotated[Path | None, typer.Option(metavar="DIR", help="With --agents: the farm's keys, whole.")] = None,
 ) -> None:
-    """The control room: leads runs, which go on without it; keeps history and alarms; serves the live page."""
+    """The control room: starts runs, which survive it; keeps history and alarms; serves the live page."""
     from anello.control.control_server import ControlOptions, ControlServer
     from anello.control.states import State
     from anello.system.interruption import interruptible
@@ -82,7 +82,7 @@ def agent(
         typer.Option("--set", metavar="KEY=VALUE", help="Of this machine, such as fabric.host=ADDRESS. Repeatable."),
     ] = None,
 ) -> None:
-    """Starts and watches the nodes of this machine for a control room elsewhere; they go on without it."""
+    """Starts and watches the nodes of this machine for a control room elsewhere; they survive it."""
     from anello.control.agent import run as agents
     from anello.control.agent.nodes import AgentPlace
     from anello.system.interruption import interruptible
@@ -184,7 +184,7 @@ def page(
 
 @ctl_app.command("close")
 def close(directory: Directory = Path("runs")) -> None:
-    """Ends the control room; a run goes on, and the next control room finds it."""
+    """Ends the control room; a run continues, and the next control room finds it."""
     from anello.control.client import Client
 
     Client(directory).close_room()

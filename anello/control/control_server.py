@@ -162,7 +162,7 @@ def sole(runs: Path) -> Iterator[Path]:
                 "--directory",
                 "must have no other control room",
                 str(runs),
-                f"Another one has it, at {whereabouts(runs).get('address', 'an address that it has not told yet')}",
+                f"Another one has it, at {whereabouts(runs).get('address', 'an address that it has not written yet')}",
             ) from None
         path.chmod(0o600)
         os.ftruncate(file.fileno(), 0)  # it still holds the address of a control room that was killed

@@ -238,7 +238,7 @@ class RunController:
             raise NotDoneError(f"the run refused to {word}: {error}") from error
         except NoAnswerError:
             if not process.wait_ended(1.0):  # otherwise the run has just ended, and the watcher reports how
-                raise NotDoneError(f"the run does not answer, so it could not be told to {word}") from None
+                raise NotDoneError(f"the run does not answer, so the order to {word} has failed") from None
 
     # --- The run's process
     def _led(self) -> RunProcess:

@@ -106,7 +106,7 @@ def over_time(record: Record, words: str, deadline_us: float | None = None) -> s
     caption = f"{words}: {greatest_words(series)}." if series else words
     if machine.hiccups:
         about += (
-            " Beside them the longest delay with which the machine woke a thread that should have run at once, on any "
+            " Also shown: the longest delay with which the machine woke a thread that should have run at once, on any "
             "core that this latency depends on: no program is faster than that."
         )
     if machine.line:

@@ -59,7 +59,7 @@ def size(text: str) -> int:
     factor = {"k": 1 << 10, "M": 1 << 20}.get(text[-1:], 1)
     digits = text[:-1] if factor > 1 else text
     if not digits.isdigit() or int(digits) == 0:
-        raise InputError(f"{text!r}: a size is a number of bytes, with k or M behind it or without")
+        raise InputError(f"{text!r}: a size is a number of bytes, with or without k or M after the number")
     return int(digits) * factor
 
 

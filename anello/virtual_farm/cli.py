@@ -18,9 +18,9 @@ def simulate(
     ] = None,
     chain: Annotated[str, typer.Option(metavar="NAME", help="Chains of this detector's node, all drawn.")] = "",
     seeds: Annotated[int, typer.Option(min=1, help="Farms, or chains, to be drawn and run.")] = 1000,
-    minutes: Annotated[float, typer.Option(min=0, help="For so long instead; 0: by --seeds.")] = 0.0,
+    minutes: Annotated[float, typer.Option(min=0, help="Run for these minutes instead; 0: by --seeds.")] = 0.0,
     first: Annotated[
-        int | None, typer.Option(min=0, max=2**63, help="First seed; default: a new one, which is told.")
+        int | None, typer.Option(min=0, max=2**63, help="First seed; default: a new one, which is printed.")
     ] = None,
     faults: Annotated[
         str, typer.Option(metavar="KINDS", help="What may go wrong, separated by commas; all, or none.")
@@ -52,7 +52,7 @@ def simulate(
     as_json: Annotated[bool, typer.Option("--json", help="The result for programs.")] = False,
 ) -> None:
     """Runs the exchange's own code, or a detector's, in virtual time, with faults drawn by seed, and judges each run by
-    what came out."""
+    its outcome."""
     from anello.system import output
     from anello.virtual_farm import command
 

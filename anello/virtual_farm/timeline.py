@@ -34,7 +34,7 @@ def write(page: Path, seed: int, run: dict[str, Any]) -> None:
     faults = "".join(f"<li>{escape(one)}</li>" for one in run["faults"]) or "<li>none</li>"
     body = (
         f"<header><h1>Seed {seed}</h1><p>{escape(run['scenario'])}</p></header>"
-        + html.section("What is wrong", "By what was to be made, and what came out.", f"<ul>{findings}</ul>")
+        + html.section("What is wrong", "Comparison of the events expected with those built.", f"<ul>{findings}</ul>")
         + html.section("Faults", "As drawn.", f"<ul>{faults}</ul>")
         + html.section(
             "What happened",

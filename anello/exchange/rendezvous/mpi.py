@@ -34,7 +34,7 @@ def world() -> "MPI.Intracomm":
     try:
         from mpi4py import MPI
     except (ImportError, RuntimeError) as error:
-        remedy = "pip install 'anello[mpi]', beside an MPI; or use --rendezvous"
+        remedy = "pip install 'anello[mpi]', and install an MPI; or use --rendezvous"
         raise ConfigError("mpirun", "needs the Python package mpi4py", str(error), remedy) from error
     return MPI.COMM_WORLD.Dup()
 

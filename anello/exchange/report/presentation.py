@@ -130,8 +130,8 @@ class ExchangePresentation:
     def _credits_section(self) -> str:
         n_credits = self._record.config.exchange.credits
         about = (
-            f"Each builder has room for {n_credits} multi-event packets. Those that it was assigned, or that a part "
-            "has come of, are taken. A builder whose credits are never free is the limit."
+            f"Each builder has room for {n_credits} multi-event packets. Packets that were assigned to "
+            "it, or of which a part has arrived, use room. A builder whose credits are never free is the limit."
         )
         return section(
             "Credits",

@@ -68,7 +68,7 @@ export async function follow(told, lost) {
     } catch (error) {
       if (error instanceof Refused && error.status === 401) throw error;
     }
-    lost("No connection to the control room; the run goes on without it. Trying again.");
+    lost("No connection to the control room; the run continues without it. Trying again.");
     await new Promise((resolve) => setTimeout(resolve, 1000));
   }
 }

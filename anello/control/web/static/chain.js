@@ -5,7 +5,7 @@ import { h, nothing } from "./dom.js";
 import { count, percent, scaled } from "./format.js";
 
 export function chain(now, before, seconds) {
-  if (!now) return nothing("No run goes on.");
+  if (!now) return nothing("No run is in progress.");
   return h("ol", { class: "chain" }, now.stages.map((stage, n) => {
     const old = before?.stages[n]?.name === stage.name ? before.stages[n] : null;
     const rate = (key) => (old && seconds > 0 ? (stage[key] - old[key]) / seconds : null);

@@ -35,7 +35,7 @@ function view(row, api, again) {
 }
 
 function origin(row) {
-  const took = row.ended_ns ? elapsed((row.ended_ns - row.started_ns) / 1e6) : "goes on";
+  const took = row.ended_ns ? elapsed((row.ended_ns - row.started_ns) / 1e6) : "in progress";
   const version = `Anello ${row.version} ${row.commit_sha ?? ""}`;
   return `${moment(row.started_ns)}, ${took}; ${row.operator} at ${row.host}; ${version}`;
 }

@@ -6,7 +6,7 @@ import { h, nothing, table, tile } from "./dom.js";
 import { big, count, duration, scaled, worth } from "./format.js";
 import { ruler } from "./ruler.js";
 
-const NO_RUN = "No run goes on. When one does, this says whether all that came in has come out or has a cause.";
+const NO_RUN = "No run is in progress. During a run, this shows whether all data are accounted for.";
 
 export function ledgerPart(now) {
   if (!now) return nothing(NO_RUN);
@@ -48,7 +48,7 @@ function offRows(shown) {
 export const wholeLeg = (latency) => latency.legs.find((leg) => leg.leg === latency.whole);
 
 export function latencyPart(now, width) {
-  if (!now) return nothing("No run goes on.");
+  if (!now) return nothing("No run is in progress.");
   const whole = wholeLeg(now.latency);
   if (!whole) return nothing("Nothing was decided in the last 10 s.");
   const late = whole.above_1ms ?? 0;

@@ -75,8 +75,8 @@ def _registrations() -> Mapping[str, Registration]:
 
 
 def _points() -> "Iterable[EntryPoint]":
-    """Entry points of other packages. Reading the metadata of hundreds of packages costs 30 ms at each start, so a
-    file of each folder is first searched for the group's name."""
+    """Entry points of other packages. Reading the metadata of hundreds of packages costs 30 ms at each start, so
+    their entry_points.txt files are first searched for the group's name."""
     folders = [Path(folder) for folder in sys.path]
     if not any(_names_group(folder) for folder in folders):
         return ()

@@ -131,8 +131,8 @@ class Verdict:
         return "; ".join([*said, *told, *(["stopped as ordered"] if self.interrupted else [])])
 
     def since(self, history: Sequence[tuple[float, Mapping[str, int]]]) -> "Verdict":
-        """The same verdict; each flaw has the time when it was first seen. history: time since the start in s, and
-        the losses until then, by the flaws' words."""
+        """The same verdict; each flaw has the time when it was first seen. history: (time since the start in s,
+        losses until then by the flaws' words)."""
         first: dict[str, float] = {}
         for time_s, lost in reversed(history):
             first |= dict.fromkeys((words for words, n in lost.items() if n), time_s)

@@ -14,7 +14,7 @@ from anello.counters.live import ENDED, LIVE, SILENT, WAITING
 from anello.counters.page_copy import PageCopy
 from anello.counters.pages import Header
 
-NODE_STATES = (LIVE, SILENT, ENDED, WAITING)  # node<n>.member.state; silent: the node's agent or process has gone
+NODE_STATES = (LIVE, SILENT, ENDED, WAITING)  # node<n>.member.state; silent: the node is gone
 MEMBER = "member"
 
 

@@ -174,7 +174,8 @@ def run(
 
 
 def _curve(farm: Farm, options: Options) -> Iterator[Farm]:
-    """Farms of other sizes at full load. Each has complete switches, even where the options remove cables."""
+    """Farms of other sizes at full load. Only the farm of the requested size has its failed cables; the others have
+    all cables."""
     if not options.curve:
         return
     in_step = farm.steps_ahead or ExchangeConfig().exchange.steps_ahead

@@ -246,7 +246,7 @@ class SourceProcess:
             self._give_up(str(error))
 
     def _give_up(self, why: str) -> None:
-        """Ends the wait for the child; its last counters are in shared memory."""
+        """Kills the child, and reads its last counters from shared memory."""
         self.ended_badly, self.done = why, True
         self._child.kill()
         self._child.wait()

@@ -49,8 +49,8 @@ def what_is_off(told: dict[str, Any]) -> list[str]:
 
 
 def _is_off(row: Row, told: dict[str, Any]) -> bool:
-    """True if the row does not balance and should. Where the manager's replacement has died too, the reports of
-    builders to it are lost."""
+    """True if the row should balance and does not. Where the node that took over as manager has died too, the
+    builders' reports to it are lost, and the row of dead builders is not checked."""
     if told["books_lost"] and row.name.endswith(CONSIDERED_DEAD):
         return False
     return not _closes(row)

@@ -90,7 +90,8 @@ class _Connection:
 
 
 class ConnectionGuard:
-    """The guard; it listens until it is closed. counts: refused and dropped connections, for the rendezvous' report."""
+    """The guard; it listens until it is closed. take_counts() returns the numbers of refused connections since the
+    last call."""
 
     def __init__(
         self, listening: socket.socket, place: str, *, has_keys: bool, is_node: Callable[[bytes], bool]

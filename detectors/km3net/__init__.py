@@ -1,2 +1,2 @@
 # SPDX-License-Identifier: Apache-2.0
-"""KM3NeT: slices of all optical modules (DOMs), coincidences within each, events of several."""
+"""KM3NeT: builds slices of all optical modules (DOMs) and finds coincidences in each DOM and events of several."""

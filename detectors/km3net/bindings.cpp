@@ -26,7 +26,7 @@ LineConfig line_config(const ConfigReader& all) {
     return config;
 }
 
-/// n_own_doms: those whose datagrams come here.
+/// n_own_doms is the number of DOMs whose boards send to this node.
 NodeConfig node_config(const ConfigReader& all, std::uint32_t n_own_doms) {
     NodeConfig config;
     config.page = bindings::page_identity(all);
@@ -48,7 +48,7 @@ NodeConfig node_config(const ConfigReader& all, std::uint32_t n_own_doms) {
     return config;
 }
 
-/// Before the exchange, and behind it where that is wanted.
+/// Sets the input before the exchange and, when the configuration asks for slices, the output after it.
 void take_ends(const nb::dict& dict, pipeline::ExchangeNodeConfig& config) {
     const ConfigReader values(dict);
     const ConfigReader chain(values.get<nb::dict>("feed"));
@@ -102,7 +102,7 @@ class NodeHandle final : public bindings::NodeHandle<Node> {
         return by_dom;
     }
 
-    /// What was counted by PMT and by pair of PMTs.
+    /// Counts by PMT and by pair of PMTs, with the pairs' cosines and the DOMs' heights.
     nb::dict rates() {
         need_stopped("rates");
         const SliceTrigger& trigger = node_->trigger();

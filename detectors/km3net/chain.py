@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""This chain, as the command line leads it."""
+"""The KM3NeT chain, as the command line starts, watches and stops it."""
 
 from collections.abc import Iterator, Sequence
 from pathlib import Path
@@ -16,11 +16,11 @@ from .account.record import Km3netKeeper, Km3netRecord
 from .configuration.config import Km3netConfig
 from .engine import Node
 
-LONGEST_PAUSE_S = 0.2  # boards send in every slice
+LONGEST_PAUSE_S = 0.2  # a board sends at least once in every slice of 0.1 s
 
 
 class Km3netChain(Chain):
-    """Boards of a line's DOMs, slices, coincidences, events."""
+    """The chain from the boards of a line's DOMs over slices and coincidences to events."""
 
     config: Km3netConfig
 
@@ -52,7 +52,7 @@ class Km3netChain(Chain):
 
 
 class SliceMeter(Meter):
-    """Slices, hits, coincidences and events of a running node."""
+    """Shows how many slices, hits, coincidences and events a running node has counted."""
 
     def __init__(self, n_slices: int) -> None:
         super().__init__()

@@ -12,12 +12,12 @@
 namespace anello::km3net {
 namespace {
 
-constexpr double t0_of_all_ns = 479'696;  // as in a real calibration
+constexpr double t0_of_all_ns = 479'696;  // typical value of a real calibration
 constexpr std::uint64_t t0_stream = 0x7030;
 
 struct Ring {
     double z, first_deg;
-    std::array<std::uint32_t, 6> channels;  // every 60 degrees
+    std::array<std::uint32_t, 6> channels;  // of its six PMTs, 60 degrees apart
 };
 
 constexpr Ring rings[]{{+0.555, 30, {8, 9, 7, 5, 0, 4}},

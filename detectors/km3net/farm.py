@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""KM3NeT before and after the exchange, in the ledger of a farm and among its losses."""
+"""Rows and losses of KM3NeT, before and after the exchange, for the ledger of a farm."""
 
 from collections.abc import Iterator, Sequence
 from typing import ClassVar
@@ -12,7 +12,7 @@ from .account.ledger import COSTS_NOTHING, builder_rows, farm_hits_rows, losses,
 
 
 class Km3netPart(DetectorPart):
-    """A part of the DOMs before the exchange, slices of all of them after it."""
+    """KM3NeT's part of a node: some DOMs before the exchange, slices of all DOMs after it."""
 
     packs: ClassVar = {"slice_pack": "packed"}
     packed = ("slice_pack", "slices_packed")

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""KM3NeT before the exchange: its event is a slice of 100 ms, its fragment all hits of a node's DOMs in it."""
+"""KM3NeT before the exchange: an event is a slice of 100 ms, a fragment all hits of a node's DOMs in this slice."""
 
 from collections.abc import Sequence
 from pathlib import Path
@@ -13,7 +13,7 @@ from .configuration.sections import SLICES_PER_S
 
 
 class Km3netFeed(Feed[Km3netConfig]):
-    """The DOMs of a line, a run of neighbours for each readout unit."""
+    """The DOMs of a line; each readout unit reads out a group of neighbouring DOMs."""
 
     file_key = "store.messages"
 
@@ -39,7 +39,7 @@ class Km3netFeed(Feed[Km3netConfig]):
 
     @property
     def _n_slices(self) -> int:
-        """0: nobody knows."""
+        """Number of slices of the run; 0: not known, because real boards do not announce it."""
         return self._chain.n_slices if self.config.input.front_ends == "simulated" else 0
 
     @property

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What KM3NeT gives to the rest of anello. Names are relative to this package, wherever it was installed."""
+"""The parts that KM3NeT registers with anello. Names are relative to this package, wherever it is installed."""
 
 from anello.registry import Registration, SearchKeys
 

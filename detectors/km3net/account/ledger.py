@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The ledger of this chain: each datagram that a board made, by its number in its slice, and each hit.
+"""The ledger of this chain accounts for each datagram that a board made, by its number in its slice, and for each hit.
 
-An epoch is a slice: boards number their datagrams from 0 in each. A trailer is a datagram with a number.
+An epoch is a slice, because boards number their datagrams from 0 in each slice. A trailer is a datagram with a number.
 """
 
 from collections.abc import Iterator, Mapping, Sequence
@@ -30,7 +30,7 @@ from anello.account.verdict import DROP_POLICIES, Flaw, Word, incomplete_flaws, 
 from ..configuration.config import Km3netConfig
 
 # fmt: off
-FATES = {  # DomCounter -> words, in its order from `used` on
+FATES = {  # words of each DomCounter, in the order of DomCounter from `used` on
     "used": "used", "duplicate": "duplicate", "conflicting": "of a number that had come with other hits",
     "late": "late", "ahead": "ahead of the other DOMs", "other_run": "of another run",
     "wrong_time": "of no slice's time", "no_clock": "of a clock that is not valid",
@@ -38,14 +38,14 @@ FATES = {  # DomCounter -> words, in its order from `used` on
     "no_buffer": "without a free buffer", "strangers": "of strangers",
 }
 # fmt: on
-FIRST_FATE = 1  # number of `used` among the counters of a DOM
+FIRST_FATE = 1  # position of `used` among the counters of a DOM
 COSTS_NOTHING = ("duplicate", FATES["strangers"])
 FRAMES = {"frames_complete": "complete", "frames_incomplete": "incomplete", "frames_absent": "absent"}
 NEVER_CAME = "never came"
 
 
 def losses(node: Counters) -> dict[str, int]:
-    """Datagrams that came and were not used, by cause; causes with none are left out."""
+    """Number of datagrams that were received but not used, by cause; causes without datagrams are left out."""
     counts = {words: total(node, "build.board", name) for name, words in FATES.items() if name != "used"}
     counts |= {f"malformed: {verdict}": n for verdict, n in node.get("build.verdict", {}).items() if verdict != "ok"}
     return {words: n for words, n in counts.items() if n}
@@ -53,15 +53,15 @@ def losses(node: Counters) -> dict[str, int]:
 
 @dataclass(frozen=True)
 class DomAccount:
-    """The datagrams of one DOM by number: all that were made, and the disjoint parts of them."""
+    """The datagrams of one DOM by number: all that its board made, split into disjoint parts by their fate."""
 
     made: Ranges
     parts: Mapping[str, Ranges]
-    never_made: Ranges  # seen, though the board made no such number
+    never_made: Ranges  # numbers that the node received but the board did not make
 
     @classmethod
     def of(cls, made: ListedAsMade, came: ListedAsCame) -> "DomAccount | None":
-        """None where a list is not whole."""
+        """Returns None when one of the two lists is incomplete."""
         own, here = SentNumbers.of(made), ReceivedNumbers.of(came)
         match = matched(own, here)
         if match is None:
@@ -76,7 +76,7 @@ class DomAccount:
 
 @dataclass(frozen=True)
 class DomLedger:
-    """Rows of one DOM."""
+    """The ledger's rows for one DOM."""
 
     node: Reader
     source: Reader | None
@@ -115,7 +115,7 @@ def build_ledger(
     made: MadeByBoard,
     came: CameByBoard,
 ) -> Ledger:
-    """All rows that can be written with what is known."""
+    """All rows that the available counters and lists allow."""
     node, source = Reader(node_counters), Reader(source_counters) if source_counters is not None else None
     doms = [
         DomLedger(node, source, dom, DomAccount.of(made[dom], came[dom]) if dom in made and dom in came else None)
@@ -160,7 +160,7 @@ def _slices_row(node: Reader) -> Row:
 
 
 def _frame_rows(node: Reader, slices: int, n_doms: int, frames: Mapping[str, int]) -> Iterator[Row]:
-    """Of slices of all DOMs, up to the trigger."""
+    """Rows of the slices and frames of all DOMs, from the slice builder to the trigger."""
     yield node.row("frames", "slices looked at", slices, [("by the trigger", node("trigger", "slices"))])
     yield node.row("frames", "of all DOMs", slices * n_doms, list(frames.items()))
     kinds = ("used", "incomplete", "out_of_range", "out_of_order")
@@ -192,7 +192,7 @@ def _message_rows(node: Reader) -> Iterator[Row]:
     yield node.row("records", "messages, two of a slice and one of an event", made, parts)
 
 
-# --- A node of a farm: its DOMs before the exchange, slices of all DOMs behind it ----------------------------------
+# --- A node of a farm: its own DOMs before the exchange, slices of all DOMs after it --------------------------------
 NOT_PACKED = {
     "before_start": "before the first packet",
     "after_end": "after the last packet",
@@ -201,13 +201,13 @@ NOT_PACKED = {
 
 
 def readout_rows(counters: Counters) -> Iterator[Row]:
-    """counters: with those of the front ends that the node started, if any."""
+    """Rows of a readout unit. `counters` includes those of the front ends that the node started, if any."""
     node = Reader(counters)
     source = node if any(block.startswith("source.board") for block in counters) else None
     numbers = [int(rest) for block in counters if (rest := block.removeprefix("build.board")).isdigit()]
     doms = [DomLedger(node, None, dom, None) for dom in sorted(numbers)]
     yield from _datagram_rows(node, source, doms, one_host=source is not None)
-    yield from (row for dom in doms for row in dom.rows() if row.problem)  # a sum shows nothing of it
+    yield from (row for dom in doms for row in dom.rows() if row.problem)  # errors of two DOMs can cancel in a sum
     fates, frames = (
         [(words, total(counters, "build.board", name)) for name, words in names.items()] for names in (FATES, FRAMES)
     )
@@ -250,7 +250,7 @@ def builder_rows(counters: Counters) -> Iterator[Row]:
 
 
 def farm_hits_rows(nodes: Sequence[Counters]) -> Iterator[Row]:
-    """Where every part that was packed was joined, too."""
+    """The row exists only when builders joined every part that they received: hits packed = hits in slices."""
     joined, parts, hits = (
         sum(node.get("slice_unpack", {}).get(name, 0) for node in nodes)
         for name in ("parts_joined", "parts_in", "hits")
@@ -260,7 +260,7 @@ def farm_hits_rows(nodes: Sequence[Counters]) -> Iterator[Row]:
         yield Reader({}).row("hits", "packed by all nodes", packed, [("in slices", hits)])
 
 
-NODE_FLAWS = {  # block, counter -> words
+NODE_FLAWS = {  # words of each (block, counter)
     ("trigger", "frames_out_of_range"): "frames rejected, hits out of range",
     ("trigger", "frames_out_of_order"): "frames rejected, hits out of order",
     ("trigger", "l1_not_looked_at"): "L1 not looked at for events",
@@ -278,7 +278,7 @@ def node_flaws(node: Counters) -> list[Flaw]:
 
 
 def flaws(node: Counters, source: Counters | None, config: Km3netConfig, ledger: Ledger) -> list[Flaw]:
-    """What is wrong with the run, apart from the losses in the ledger."""
+    """Everything that is wrong with the run, apart from the losses in the ledger."""
     duplicated = total(source or {}, "source.board", "packets_duplicated_injected") > 0
     ordered = {"duplicate": duplicated, FATES["no_buffer"]: config.receive.policy in DROP_POLICIES}
     found = [

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The results of a run of this chain, as plain values."""
+"""A record holds the results of a run of this chain as plain values."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
@@ -19,7 +19,7 @@ MOST_EVENTS = 6
 
 
 class Km3netKeeper:
-    """Keeps how many DOMs each event had, of n_events at most, and the largest events whole."""
+    """Keeps the number of DOMs of at most n_events events, and the largest events with all their hits."""
 
     def __init__(self, n_events: int) -> None:
         self._n_events = n_events
@@ -34,7 +34,7 @@ class Km3netKeeper:
 
 @dataclass(frozen=True)
 class Km3netRecord(Record):
-    """One run. rates: Node.rates; events: the largest ones; sizes: DOMs of each."""
+    """Results of one run. rates: from Node.rates; events: the largest events; sizes: number of DOMs of each event."""
 
     config: Km3netConfig
     rates: Arrays = field(default_factory=dict)

@@ -5,7 +5,7 @@
 #include "km3net/chain/node.hpp"
 #include "km3net/source/source.hpp"
 
-/// The keys of this chain's configuration that the engine reads, each declared in keys.cpp alone.
+/// Configuration keys of this chain that the engine reads; each is declared in keys.cpp only.
 namespace anello::km3net {
 
 extern const Keys<LineConfig> line_keys;

@@ -18,18 +18,18 @@ struct LineThreads : pipeline::ThreadsConfig {
 };
 
 struct NodeConfig {
-    PageIdentity page;           ///< of its counters
-    std::uint64_t n_slices = 0;  ///< the node finishes after as many were passed on; 0: never by itself
+    PageIdentity page;           ///< page of the node's counters
+    std::uint64_t n_slices = 0;  ///< the node finishes after it passed on this many slices; 0: it never finishes
     receive::BackendConfig backend;
     LineConfig line;
     SliceBuilderConfig build;
     DecisionsConfig decisions;
     std::vector<pipeline::ThreadPlan> threads;
     WaitPolicy wait = WaitPolicy::sleep;
-    double probe_share = 0;  ///< of each core, for measuring the machine's hiccups; 0: not measured
+    double probe_share = 0;  ///< part of each core's time spent to measure the machine's hiccups; 0: not measured
 };
 
-/// Receive and trigger, joined and run: as rich::Node. The control thread calls all members.
+/// Joins the stages receive, trigger and store and runs them, like rich::Node. The control thread calls all members.
 class Node {
   public:
     /// Throws ConfigError, SystemError.
@@ -42,22 +42,22 @@ class Node {
     void start() { runner_.start(); }
     void stop() { runner_.stop(); }  ///< Drains; waits at most 10 s.
     bool running() const noexcept { return runner_.running(); }
-    /// All expected slices have been passed on, or the file is at its end.
+    /// True when all expected slices have been passed on, or when the file is at its end.
     bool finished() const noexcept;
 
     std::vector<std::uint16_t> ports() const { return boards_.intake().ports(); }
     std::vector<CounterPage::Sample> counters() const { return page_.read(); }
     CounterPage& page() noexcept { return page_; }
-    void keep_page() { runner_.keep_page(); }  ///< Now and then: the page shows that this thread goes on.
+    void keep_page() { runner_.keep_page(); }  ///< Call regularly: shows in the page that this thread is alive.
     pipeline::Latencies latency() const { return runner_.latency(); }
     pipeline::LatenciesOverTime latency_over_time() const { return runner_.latency_over_time(); }
-    const pipeline::MachineProbe* probe() const noexcept { return probe_.get(); }  ///< null: the machine is not watched
+    const pipeline::MachineProbe* probe() const noexcept { return probe_.get(); }  ///< null: machine not measured
     pipeline::Notices notices() { return runner_.notices(); }
     pipeline::States states() const { return runner_.states(); }
     const std::vector<Dom>& doms() const noexcept { return doms_; }
     const DatagramLog& log(std::uint32_t dom) const noexcept {
         return boards_.builder().log(dom);
-    }  ///< Once it has stopped.
+    }  ///< Call only after the node has stopped.
     SliceTrigger& trigger() noexcept { return decisions_.trigger(); }
 
   private:
@@ -67,7 +67,7 @@ class Node {
     Boards boards_;
     Decisions decisions_;
     std::unique_ptr<pipeline::MachineProbe> probe_;
-    pipeline::Runner runner_;  ///< last: its threads end before what they work on
+    pipeline::Runner runner_;  ///< last member: its threads end before the objects that they use
 };
 
 }  // namespace anello::km3net

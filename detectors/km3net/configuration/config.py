@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The configuration of this chain."""
+"""The configuration of the KM3NeT chain."""
 
 from collections.abc import Iterator
 
@@ -15,7 +15,7 @@ MAX_PACKET_BYTES = 65_535
 
 
 class Km3netConfig(FrontEndsConfig):
-    """From the boards of a line's DOMs to events."""
+    """Configuration of the chain from the boards of a line's DOMs to events."""
 
     source_section = "boards"
 
@@ -47,7 +47,7 @@ class Km3netConfig(FrontEndsConfig):
 
     @property
     def n_slices(self) -> int:
-        """Of the run; 0: endless."""
+        """Number of slices of the run; 0: the run has no end."""
         if self.run.n_slices or not self.run.duration_s:
             return self.run.n_slices
         return max(1, round(self.run.duration_s * SLICES_PER_S))
@@ -56,7 +56,7 @@ class Km3netConfig(FrontEndsConfig):
         return {"run.n_slices": self.n_slices}
 
     def source_values(self) -> dict[str, Scalar]:
-        """All keys under their whole names: the boards need the line's too."""
+        """All keys under their full names, because the boards also need the keys of the line."""
         return self.flat()
 
     def relations(self) -> Iterator[Relation]:

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The sections of this chain's configuration. Keys that the engine reads are declared in keys.cpp; those that several
-chains have are in anello/configuration/sections.py."""
+"""The sections of this chain's configuration. keys.cpp declares the keys that the engine reads; keys that several
+chains share are in anello/configuration/sections.py."""
 
 from typing import ClassVar
 
@@ -26,7 +26,7 @@ class LineSection(Km3netLineKeys):
 
     @property
     def header_bytes(self) -> int:
-        """Of a datagram, before its hits."""
+        """Length of the header of a datagram, which stands before its hits, in bytes."""
         return 40 if self.long_header else 28
 
 

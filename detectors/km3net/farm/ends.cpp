@@ -32,7 +32,7 @@ SlicePackerConfig packer_config(const FarmConfig& config, const exchange::Exchan
             .patience_ns = farm.timeout_ns};
 }
 
-/// The stage receive, which packs what it has built.
+/// The stage receive, which also packs the slices that it has built.
 class Input final : public pipeline::ExchangeInput {
   public:
     Input(const FarmConfig& config, const exchange::ExchangeConfig& farm, exchange::MfpRing& ring, const Clock& clock,
@@ -74,7 +74,7 @@ class Input final : public pipeline::ExchangeInput {
     SlicePacker packer_;
 };
 
-/// The stages trigger and store, behind the builder's thread, which unpacks.
+/// The stages trigger and store. They follow the builder's thread, which unpacks slices for them.
 class Output final : public pipeline::ExchangeOutput {
   public:
     Output(const FarmConfig& config, const exchange::ExchangeConfig& farm, const Clock& clock, CounterPage& page)
@@ -87,7 +87,7 @@ class Output final : public pipeline::ExchangeOutput {
 
     bool try_take(const exchange::MepView& mep) noexcept override { return unpacker_.try_take(mep); }
     bool try_give_back(std::uint32_t& slot) noexcept override { return unpacker_.try_give_back(slot); }
-    /// The builder's thread has ended when it is asked whether all is decided: what it left is unpacked by who asks.
+    /// is_drained() is called after the builder's thread has ended, so the calling thread unpacks the packets left.
     pipeline::ChainPart part() override {
         std::vector<pipeline::Stage> stages = decisions_.stages();
         stages.front().is_drained = [this, is_drained = std::move(stages.front().is_drained)] {
@@ -97,7 +97,7 @@ class Output final : public pipeline::ExchangeOutput {
     }
 
   private:
-    /// frame_index counts the same in the files of all builders.
+    /// Sets first_slice, so that frame_index counts from the same slice in the files of all builders.
     static DecisionsConfig decisions_config(const FarmConfig& config) {
         DecisionsConfig decisions = config.node.decisions;
         decisions.store.first_slice = config.first_slice;

@@ -6,21 +6,21 @@
 
 #include "exchange/part_counters.hpp"
 
-/// The slices' lines in the ledger of a farm, besides those of exchange/part_counters.hpp; a part is a slice of a
-/// node's DOMs, parts_in is called slices_in before the exchange, and so on:
+/// Counters of slices in the ledger of a farm, in addition to those of exchange/part_counters.hpp. A part is a slice of
+/// a node's DOMs; before the exchange parts_in is called slices_in, and so on:
 ///   readout   slices_in = slices of block build
 ///   builder   slices_out = slices_complete + slices_incomplete;  slices_out x DOMs = the three kinds of frames
 ///             hits = those of block trigger
 namespace anello::km3net {
 
-/// Of a readout unit that reads out a part of the DOMs: block "slice_pack".
+/// Counters of a readout unit, which reads out a part of the DOMs: block "slice_pack".
 enum class SlicePackCounter : std::uint8_t {
     hits = static_cast<std::uint8_t>(exchange::PackCounter::count),
     hits_dropped,
     count
 };
 
-/// Of a builder unit that gives slices of all DOMs on: block "slice_unpack".
+/// Counters of a builder unit, which passes on slices of all DOMs: block "slice_unpack".
 enum class SliceUnpackCounter : std::uint8_t {
     slices_out = static_cast<std::uint8_t>(exchange::UnpackCounter::count),
     slices_complete,

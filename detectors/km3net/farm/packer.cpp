@@ -27,8 +27,8 @@ std::size_t SlicePacker::do_work() noexcept {
     return n_done;
 }
 
-/// Boards do not say when they stop: where that is before the last packet that was assigned, it shows by silence, for
-/// as long as builders would wait. Those that have not begun are waited for.
+/// Boards do not announce their end. When they stop before the last packet that was assigned, the packer notices it by
+/// a silence of patience_ns, as long as builders would wait. It waits for boards that have not begun.
 bool SlicePacker::is_over(std::size_t n_done) noexcept {
     const Nanoseconds now_ns = clock_.monotonic_ns();
     const bool has_begun = n_taken() > 0;
@@ -37,9 +37,9 @@ bool SlicePacker::is_over(std::size_t n_done) noexcept {
     return is_last || now_ns - quiet_since_ns_ > config_.patience_ns;
 }
 
-/// False: no room; the same slice will be offered again.
+/// Returns false when there is no room; the caller then offers the same slice again.
 bool SlicePacker::try_pack(const Slice& slice) noexcept {
-    const std::uint64_t event = slice.number - config_.first_slice;  // before the first: below 0, an event passed
+    const std::uint64_t event = slice.number - config_.first_slice;  // wraps before the first: an event passed
     const exchange::PackCounter outcome = packer_.pack(event, part_bytes(slice), [&](std::span<std::byte> to) {
         write_part(to, {config_.detector, slice.run, static_cast<std::uint32_t>(event), slice.number}, doms_, slices_,
                    buffer_);

@@ -15,23 +15,23 @@ struct SlicePackerConfig {
     exchange::MfpPackerConfig mfp;
     std::uint32_t detector = 1;
     std::uint64_t first_slice = 1;            ///< slice first_slice + e is event e of the exchange
-    std::uint64_t n_slices = 0;               ///< of the run, after which no more come; 0: not known
-    Nanoseconds patience_ns = 1'000'000'000;  ///< without a slice at the end of the run: boards have stopped before it
+    std::uint64_t n_slices = 0;               ///< number of slices of the run; 0: not known
+    Nanoseconds patience_ns = 1'000'000'000;  ///< boards count as stopped after this silence at the run's end
 };
 
-/// The slices of this node's DOMs, as MFPs: a fragment is a slice part. One thread calls all members but those marked.
+/// Packs slices of this node's DOMs into MFPs; a fragment is a slice part. One thread calls all but the marked members.
 class SlicePacker {
   public:
-    /// DOMs, slices, ring and clock must outlive it. Counters: "slice_pack". Throws ConfigError.
+    /// DOMs, slices, ring and clock must outlive the packer. Counters: "slice_pack". Throws ConfigError.
     SlicePacker(const SlicePackerConfig& config, std::span<const Dom> doms, SliceStore& slices, exchange::MfpRing& ring,
                 const Clock& clock, CounterPage& page);
 
-    /// Returns the number of slices. Hot path: no allocation, no lock, no log, no throw.
+    /// Returns the number of slices packed or dropped. Hot path: no allocation, no lock, no log, no throw.
     std::size_t do_work() noexcept;
 
-    /// Any thread: MFPs are no longer taken; later slices are counted as left.
+    /// Any thread may call this when MFPs are no longer taken; the packer counts later slices as left.
     void discard() noexcept { packer_.discard(); }
-    /// Any thread: nothing waits to be packed.
+    /// Any thread may ask whether no slice waits to be packed.
     bool is_drained() const noexcept { return n_taken() == slices_.n_passed_on(); }
     const Counters<SlicePackCounter>& counters() const noexcept { return counters_; }
 
@@ -48,9 +48,9 @@ class SlicePacker {
     Counters<SlicePackCounter> counters_;
     exchange::MfpPacker packer_;
     const Clock& clock_;
-    Nanoseconds quiet_since_ns_;  ///< monotonic; not before the run's end is known
-    std::uint32_t buffer_ = 0;    ///< of the slice that is taken,
-    bool has_slice_ = false;      ///< and still to be packed
+    Nanoseconds quiet_since_ns_;  ///< monotonic; starts when the run's end is known
+    std::uint32_t buffer_ = 0;    ///< of the slice taken last
+    bool has_slice_ = false;      ///< the slice in buffer_ is still to be packed
 };
 
 }  // namespace anello::km3net

@@ -8,8 +8,8 @@
 #include "core/clock.hpp"
 #include "km3net/messages/daq_messages.hpp"
 
-/// What a readout unit sends of a slice: when its first and last datagram came (i64 each, wall clock), and the
-/// experiment's message of all hits (L0 slice). docs/reference/km3net-messages.md
+/// What a readout unit sends of a slice: the times at which its first and last datagram arrived (i64 each, wall clock),
+/// and the experiment's message with all hits (L0 slice). docs/reference/km3net-messages.md
 namespace anello::km3net {
 
 struct SlicePart {
@@ -29,7 +29,7 @@ inline std::size_t part_bytes(const Slice& slice) noexcept {
     return stamps_bytes + daq::l0_slice_bytes(slice);
 }
 
-/// `to` has part_bytes().
+/// `to` has room for part_bytes().
 inline void write_part(std::span<std::byte> to, const daq::Origin& origin, std::span<const Dom> doms,
                        SliceStore& slices, std::uint32_t buffer) noexcept {
     const Slice& slice = slices.slice(buffer);
@@ -39,7 +39,7 @@ inline void write_part(std::span<std::byte> to, const daq::Origin& origin, std::
     daq::write_l0_slice(writer, origin, doms, slices, buffer);
 }
 
-/// Any bytes: stamps are brought to where differences of them do not overflow.
+/// Accepts any bytes. It limits the two times, so that their differences do not overflow.
 inline wire::Verdict parse_part(std::span<const std::byte> bytes, SlicePart& part) noexcept {
     if (bytes.size() < stamps_bytes) return wire::Verdict::too_short;
     const auto stamp = [&](std::size_t at) {

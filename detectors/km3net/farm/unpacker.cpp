@@ -13,7 +13,7 @@ namespace {
 
 using exchange::UnpackCounter;
 
-/// As the trigger would have it from the boards: hits are in the order in which they were sent.
+/// Makes the frame that the trigger would get from the slice builder. Hits are already in the order of sending.
 Frame frame_of(const wire::daq::Frame& from, std::uint32_t run, bool has_trailers) noexcept {
     Frame frame{};
     frame.n_received = from.status.n_received;
@@ -35,7 +35,7 @@ std::uint64_t number_of(const wire::daq::Origin& origin) noexcept {
 }  // namespace
 
 DomRange doms_of(std::uint32_t readout, std::uint32_t n_readouts, std::uint32_t n_doms) noexcept {
-    const auto begin = [&](std::uint64_t unit) {  // the first DOM with dom * n_readouts / n_doms == unit
+    const auto begin = [&](std::uint64_t unit) {  // first DOM with dom * n_readouts / n_doms == unit
         return static_cast<std::uint32_t>((unit * n_doms + n_readouts - 1) / n_readouts);
     };
     return {begin(readout), begin(readout + 1)};
@@ -65,7 +65,7 @@ bool SliceUnpacker::try_complete() noexcept {
         }
         if (!join(config_.first_slice + reader_.next_event())) {
             reader_.count_empty_place();
-            continue;  // the next one has its buffer
+            continue;  // the next slice takes the same buffer
         }
         count(slices_.slice(buffer_));
         slices_.pass_on(buffer_);
@@ -74,7 +74,7 @@ bool SliceUnpacker::try_complete() noexcept {
     return true;
 }
 
-/// False where nothing of the slice is there.
+/// Returns false when no part of the slice was usable.
 bool SliceUnpacker::join(std::uint64_t number) noexcept {
     Slice& slice = slices_.slice(buffer_);
     bool has_any = false;
@@ -98,7 +98,7 @@ UnpackCounter SliceUnpacker::judge(std::span<const std::byte> fragment, std::uin
     return is_its ? UnpackCounter::parts_joined : UnpackCounter::parts_of_other;
 }
 
-/// Of this readout unit, and each once.
+/// True when all DOMs of the message belong to this readout unit and each occurs once.
 bool SliceUnpacker::are_doms_right(const wire::daq::MessageView& message, const DomRange& range) noexcept {
     ++n_parts_;
     wire::daq::FrameReader frames(message);
@@ -110,7 +110,7 @@ bool SliceUnpacker::are_doms_right(const wire::daq::MessageView& message, const 
     return true;
 }
 
-/// Something has come of it, and no more hits than there is room for.
+/// True when the frame has a datagram or a trailer, and not more hits than a slice has room for.
 bool SliceUnpacker::is_frame_right(const wire::daq::Frame& frame) const noexcept {
     const bool has_trailer = slices_.config().has_trailers && (frame.status.board[1] & trailer_bit) != 0;
     return (frame.status.n_received > 0 || has_trailer) &&

@@ -12,7 +12,7 @@
 
 namespace anello::km3net {
 
-/// Where a readout unit's DOMs begin among those of the line, and end: as anello.exchange.feed.Place.boards.
+/// First DOM of a readout unit in the line, and the one after its last, as in anello.exchange.feed.Place.boards.
 struct DomRange {
     std::uint32_t begin = 0, end = 0;
     bool contains(std::uint32_t dom) const noexcept { return dom >= begin && dom < end; }
@@ -25,11 +25,11 @@ struct SliceUnpackerConfig {
     std::uint64_t first_slice = 1;  ///< slice first_slice + e is event e of the exchange
 };
 
-/// Slices of all DOMs from the multi-event packets of one builder. A part is copied after all that it says was checked,
-/// or not used: not of its readout unit's DOMs, of another slice or run, or wrong in itself.
+/// Makes slices of all DOMs from the multi-event packets of one builder. It checks a part fully before copying it, and
+/// does not use parts that have DOMs of another readout unit, another slice or run, or a wrong format.
 class SliceUnpacker final : public exchange::CopyingSink {
   public:
-    /// DOMs, slices and clock must outlive it. Counters: "slice_unpack". Throws ConfigError.
+    /// DOMs, slices and clock must outlive the unpacker. Counters: "slice_unpack". Throws ConfigError.
     SliceUnpacker(const SliceUnpackerConfig& config, std::span<const Dom> doms, SliceStore& slices, const Clock& clock,
                   CounterPage& page);
 
@@ -56,7 +56,7 @@ class SliceUnpacker final : public exchange::CopyingSink {
     const std::uint32_t n_doms_;
     Counters<SliceUnpackCounter> counters_;
     exchange::MepReader reader_;
-    std::vector<std::uint64_t> dom_seen_in_;  ///< by DOM: the number of the part that had it last
+    std::vector<std::uint64_t> dom_seen_in_;  ///< by DOM: number of the last part that contained it
     std::uint64_t n_parts_ = 0;
     std::uint32_t buffer_ = 0;
     bool has_buffer_ = false;

@@ -9,14 +9,14 @@ namespace {
 
 constexpr double least_hz = 2e3, most_hz = 2e6;
 
-/// As a data queue of the experiment says it: datagrams that came, largest number (0xffff where there is none), what
-/// the board said of itself.
+/// Writes the status as the experiment's data queue does: number of datagrams received, largest sequence number (0xffff
+/// when there is none), and the board's own status words.
 void put_status(Writer& writer, const Dom& dom, const Frame& frame) noexcept {
     writer.put(dom.id);
     writer.put(frame.n_received | (frame.n_numbers - 1) << 16);
     writer.put(frame.status1);
     writer.put(frame.status2);
-    writer.put(std::uint64_t{0});  // status 3 and 4, which boards do not use
+    writer.put(std::uint64_t{0});  // boards do not use status 3 and 4
 }
 
 }  // namespace

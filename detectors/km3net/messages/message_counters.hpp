@@ -5,7 +5,7 @@
 
 #include "core/counters/counters.hpp"
 
-/// Of the stage store: block "store". At the end of a run, of two messages for each slice and one for each event:
+/// Counters of the stage store: block "store". At the end of a run, 2 messages x slices + events =
 ///   written + without_room + lost
 namespace anello::km3net {
 

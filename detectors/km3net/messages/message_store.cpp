@@ -34,7 +34,7 @@ void MessageStore::add_event(const daq::LookedAt& looked_at, daq::Event event) n
 
 void MessageStore::hand_over() noexcept {
     full_now_.n_bytes = writer_.bytes().size();
-    full_.try_give(full_now_);  // has a place for each
+    full_.try_give(full_now_);  // never fails: the ring has a place for each buffer
     is_begun_ = false;
     n_given_.fetch_add(1, std::memory_order_release);  // pairs with is_drained
 }

@@ -16,28 +16,28 @@
 namespace anello::km3net {
 
 struct MessageStoreConfig {
-    std::string path;  ///< empty: nothing is written
+    std::string path;  ///< of the file; empty: nothing is written
     store::FileRules rules{};
-    std::uint32_t detector = 1;     ///< its number, in each message
-    std::uint64_t first_slice = 0;  ///< of the run, of which frame_index counts; 0: the first that comes
-    std::uint32_t n_buffers = 4;    ///< slices between trigger and file
-    std::size_t buffer_bytes = 0;   ///< for the messages of a slice
+    std::uint32_t detector = 1;     ///< number of the detector, written in each message
+    std::uint64_t first_slice = 0;  ///< frame_index counts from this slice; 0: from the first that arrives
+    std::uint32_t n_buffers = 4;    ///< number of slices that may wait between trigger and file
+    std::size_t buffer_bytes = 0;   ///< room for the messages of one slice
 };
 
-/// The stage store: messages of each slice, in its order, to one file. A disk that pauses holds buffers; the trigger
-/// waits when there are none, and so does everything before it.
+/// The stage store writes the messages of each slice, in the order of slices, to one file. While the disk pauses,
+/// buffers fill; when none is free, the trigger waits, and so do the stages before it.
 class MessageStore {
   public:
-    /// Counters: "store". Throws SystemError, also where the file exists.
+    /// Counters: "store". Throws SystemError, also when the file exists already.
     MessageStore(const MessageStoreConfig& config, CounterPage& page);
     MessageStore(const MessageStore&) = delete;
     MessageStore& operator=(const MessageStore&) = delete;
 
-    // The trigger's thread. Hot path: no allocation, no lock, no log, no throw.
+    // The trigger's thread calls these. Hot path: no allocation, no lock, no log, no throw.
     bool has_room() noexcept { return is_begun_ || (is_begun_ = buffers_.try_take_free(buffer_)); }
-    /// Where has_room(): the messages of one slice.
+    /// Writes the messages of one slice. Requires has_room().
     void write(const Slice& slice, const daq::LookedAt& looked_at, std::span<const L1Hit> l1) noexcept;
-    void add_event(const daq::LookedAt& looked_at, daq::Event event) noexcept;  ///< its number is the store's
+    void add_event(const daq::LookedAt& looked_at, daq::Event event) noexcept;  ///< the store numbers the events
     void hand_over() noexcept;
 
     pipeline::Stage stage();
@@ -56,7 +56,7 @@ class MessageStore {
     store::RecordFile file_;
     memory::PersistentBuffers buffers_;
     memory::SpscRing<Full> full_;
-    // The trigger's:
+    // Only the trigger's thread uses these:
     daq::Writer writer_;
     daq::Origin origin_;
     std::uint64_t first_slice_, n_events_ = 0;  ///< of the run

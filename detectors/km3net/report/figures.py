@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The figures of this chain's report. Each takes plain values and returns a figure, or None when there is
-nothing."""
+"""The figures of this chain's report. Each function takes plain values and returns a figure, or None when there is
+nothing to draw."""
 
 from collections.abc import Mapping
 from typing import Any
@@ -29,7 +29,7 @@ def pmt_rates(rates: Rates) -> Figure | None:
 
 
 def pair_rates(rates: Rates) -> Figure | None:
-    """Coincidences of each of the 465 pairs of PMTs, without those by chance, beside those of 40K."""
+    """Coincidence rates of the 465 pairs of PMTs without random coincidences, compared with the rates from 40K."""
     if not rates.dom_seconds:
         return None
     cos, found_hz = rates.pairs_above_chance_hz()
@@ -47,7 +47,7 @@ def pair_rates(rates: Rates) -> Figure | None:
 
 
 def event(one: Mapping[str, Any], height_m: NDArray[np.float64]) -> Figure:
-    """Hits of an event: time and height of their DOM; L1 in colour."""
+    """Hits of an event: their time against the height of their DOM; L1 in colour."""
     figure = Figure()
     is_l1 = one["is_l1"].astype(bool)
     for name, chosen, colour, size in (("hit", ~is_l1, plot.SOFT, 4), ("first of an L1", is_l1, plot.ORANGE, 9)):
@@ -62,7 +62,7 @@ def event(one: Mapping[str, Any], height_m: NDArray[np.float64]) -> Figure:
 
 
 def sizes(n_doms: list[int]) -> Figure | None:
-    """How many events had how many DOMs with an L1."""
+    """Histogram of the number of DOMs with an L1 in an event."""
     if not n_doms:
         return None
     values, counts = np.unique(np.asarray(n_doms), return_counts=True)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The last event of a node's counter page."""
+"""Decodes the last event that a node wrote to its counter page."""
 
 from dataclasses import dataclass
 
@@ -8,7 +8,7 @@ from numpy.typing import NDArray
 
 KIND = "km3net"
 MAX_HITS = 512
-# EventSample in slice_trigger.hpp
+# The layout is that of EventSample in slice_trigger.hpp.
 # fmt: off
 SAMPLE = np.dtype({
     "names": ["slice", "begin", "end", "n_doms", "mask", "n_hits", "dom", "channel", "tot_ns", "is_l1", "time_ns"],
@@ -22,19 +22,19 @@ SAMPLE = np.dtype({
 @dataclass(frozen=True)
 class LastEvent:
     slice: int
-    begin: int  # of its hits, 1/16 ns from the slice's begin
+    begin: int  # time of its first L1 hit, 1/16 ns from the slice's begin
     end: int
     n_doms: int
     mask: int  # the experiment's trigger_mask
-    dom: NDArray[np.uint16]  # [n_hits], as are the following
-    channel: NDArray[np.uint8]  # the PMT of the DOM
+    dom: NDArray[np.uint16]  # [n_hits], as the arrays below; position of the DOM in the line
+    channel: NDArray[np.uint8]  # PMT of the DOM
     tot_ns: NDArray[np.uint8]  # time over threshold
     is_l1: NDArray[np.bool_]
     time_ns: NDArray[np.float32]  # from the event's first L1 hit
 
 
 def decode(payload: bytes) -> LastEvent:
-    """Of an event of the kind KIND. Raises ValueError where it is none; numbers beyond what has room are cut."""
+    """Decodes an event of kind KIND. Raises ValueError when the size is wrong; limits n_hits to the room for hits."""
     if len(payload) != SAMPLE.itemsize:
         raise ValueError(f"an event of KM3NeT has {SAMPLE.itemsize} bytes, not {len(payload)}")
     sample = np.frombuffer(payload, SAMPLE)[0]

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What the live page shows of the KM3NeT chain."""
+"""The KM3NeT chain's part of the live page."""
 
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
@@ -22,7 +22,7 @@ KINDS = {"L1, different PMTs": "l1_different_pmts", "L2": "l2", "supernova": "su
 
 
 def _losses_by_now(node: Counters, source: Counters | None) -> Iterator[Loss]:
-    """What no counter of the node shows."""
+    """Losses that no counter of the node shows."""
     for board, block in numbered(node, "build.board"):
         strangers = block.get("strangers", 0)
         yield from unheard(board, block.get("datagrams", 0) - strangers, strangers)
@@ -37,7 +37,7 @@ def _state(block: Mapping[str, int]) -> str:
 
 
 class Km3netLive:
-    """What anello.counters.live.View asks for."""
+    """Implements anello.counters.live.View for KM3NeT."""
 
     def __init__(self, config: Km3netConfig) -> None:
         self._config = config

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A run of this chain, as summary, terminal and report show it."""
+"""How summary, terminal and report show a run of this chain."""
 
 from collections.abc import Iterator, Mapping
 from typing import Any
@@ -36,7 +36,7 @@ NODE_LOSSES += [("messages lost", "store", "lost"), ("messages without room", "s
 
 
 class Km3netPresentation:
-    """What anello.report.presentation.Presentation asks for."""
+    """Implements anello.report.presentation.Presentation for KM3NeT."""
 
     def __init__(self, record: Km3netRecord) -> None:
         self._record = record
@@ -53,7 +53,7 @@ class Km3netPresentation:
             "rates": {
                 "seconds": seconds,
                 "events": slices,
-                "triggered": node["trigger"]["events"],  # what is built: slices
+                "triggered": node["trigger"]["events"],  # here "built" counts slices, not events
                 "hits_per_s": node["trigger"]["hits_used"] / seconds if seconds else 0.0,
                 "payload_mbit_per_s": total(node, "receive.port", "bytes") * 8e-6 / seconds if seconds else 0.0,
                 "per_dom_hz": measured.found(),

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Rates of coincidences: as found, and as the background of the sea lets expect."""
+"""Rates of coincidences: as measured, and as expected from the background of the sea."""
 
 from collections.abc import Mapping
 
@@ -11,17 +11,17 @@ from anello.account.record import Arrays
 from ..engine_keys import Km3netCoincidencesKeys
 
 SLICE_S = 0.1
-SUPERNOVA_HZ = 5.2  # >= 4 PMTs of a DOM within 10 ns, of real data and of a simulation alike
+SUPERNOVA_HZ = 5.2  # >= 4 PMTs of a DOM within 10 ns; measured in real data and in simulation
 
 
 def k40_hz(cos_angle: NDArray[np.float64]) -> NDArray[np.float64]:
-    """Rate of coincidences of two PMTs from 40K decays: a public parameterisation (km3pipe)."""
+    """Rate of coincidences of two PMTs from 40K decays in Hz, from a public parameterisation (km3pipe)."""
     c = cos_angle
     return np.exp(-0.7234 + 2.5920 * c - 0.4359 * c**2 + 1.1051 * c**3)
 
 
 class Rates:
-    """Of one DOM, Hz, mean over those that were looked at."""
+    """Rates per DOM in Hz, averaged over the frames that the trigger used."""
 
     def __init__(self, trigger: Mapping[str, int], arrays: Arrays, settings: Km3netCoincidencesKeys) -> None:
         self._trigger, self._arrays, self._settings = trigger, arrays, settings
@@ -32,18 +32,18 @@ class Rates:
 
     @property
     def by_pmt(self) -> NDArray[np.float64]:
-        """float[D, 31], Hz: in the slices of the whole run, whether the DOM was there or not."""
+        """float[D, 31], Hz: averaged over all slices of the run, also those without the DOM."""
         seconds = self._trigger.get("slices", 0) * SLICE_S
         hits: NDArray[np.float64] = self._arrays["hits"].astype(np.float64)
         return hits / seconds if seconds else hits
 
     def _random_hz(self, window_ns: float, chosen: NDArray[np.bool_]) -> float:
-        """Pairs of PMTs i < k that are together by chance: 2 R_i R_k window."""
+        """Rate in Hz of random coincidences of pairs of PMTs i < k: 2 R_i R_k window."""
         rate = self._arrays["hits"].sum(0) / max(self.dom_seconds, SLICE_S)
         return float((np.outer(rate, rate) * chosen).sum() * window_ns * 1e-9)
 
     def expected(self) -> dict[str, float]:
-        """From the rates of the PMTs as found, and 40K; Hz."""
+        """Expected rates in Hz, from the measured rates of the PMTs and from 40K."""
         cos = self._arrays["pair_cos"]
         pairs = ~np.eye(len(cos), dtype=bool)
         near = pairs & (cos >= self._settings.l2_cos_min)
@@ -58,7 +58,7 @@ class Rates:
         return {name: self.of(counter) for name, counter in names.items()}
 
     def pairs_above_chance_hz(self) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-        """(cosine, Hz) of the 465 pairs of PMTs: L1 of these two alone, without those by chance."""
+        """(cosine, Hz) of the 465 pairs of PMTs: rate of L1 of exactly these two PMTs, without random coincidences."""
         cos, pairs = self._arrays["pair_cos"], self._arrays["pairs"]
         i, k = np.triu_indices(len(cos), 1)
         seconds = max(self.dom_seconds, SLICE_S)

@@ -7,10 +7,10 @@
 
 namespace anello::km3net {
 
-/// The stage receive: datagrams of these DOMs into slices. The control thread calls all members.
+/// The stage receive, which builds slices from the datagrams of these DOMs. The control thread calls all members.
 class Boards {
   public:
-    /// DOMs, clock and page must outlive it. Throws ConfigError, SystemError.
+    /// DOMs, clock and page must outlive the object. Throws ConfigError, SystemError.
     Boards(const receive::BackendConfig& backend, const SliceBuilderConfig& config, std::span<const Dom> doms,
            const Clock& clock, CounterPage& page)
         : builder_(config, doms, clock, page),

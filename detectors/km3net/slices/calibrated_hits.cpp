@@ -9,11 +9,11 @@
 namespace anello::km3net {
 namespace {
 
-constexpr std::int64_t bucket_shift = 14;  // 1.024 us: half a hit at 7 kHz, 20 hits where all channels see 20 kHz
+constexpr std::int64_t bucket_shift = 14;  // 1.024 us: 0.2 hits at 7 kHz per PMT, 0.6 hits at 20 kHz per PMT
 constexpr std::uint32_t n_buckets = (CalibratedHits::latest_ns + 1'000'000) / 1024;
 constexpr std::uint32_t longest_tot_ns = 255;
 
-/// Calibration may move a hit beyond either end.
+/// Limits the bucket, as calibration may move a hit beyond either end of the slice.
 std::uint32_t bucket_of(PackedHit hit) noexcept {
     return static_cast<std::uint32_t>(std::clamp<std::int64_t>(hit.time() >> bucket_shift, 0, n_buckets - 1));
 }
@@ -41,7 +41,7 @@ std::span<const PackedHit> CalibratedHits::between(std::int64_t begin, std::int6
     return {first, std::ranges::upper_bound(first, hits().end(), end, {}, &PackedHit::time)};
 }
 
-/// Piece by piece, as they were sent: the times of a channel may not fall.
+/// Unpacks the pieces in the order in which the board sent them. The times of a channel must not decrease.
 FrameFate CalibratedHits::unpack(const Frame& frame, std::span<const std::byte> packed,
                                  const std::array<double, n_pmts>& t0_ns) noexcept {
     std::array<std::uint32_t, n_pmts> last_ns{};
@@ -69,7 +69,7 @@ FrameFate CalibratedHits::unpack(const Frame& frame, std::span<const std::byte> 
     return FrameFate::used;
 }
 
-/// Into buckets of equal times, then within each. What a board sends cannot make this slower than n log n.
+/// Sorts into buckets of equal width in time, then within each bucket. No input makes this slower than n log n.
 void CalibratedHits::sort() noexcept {
     std::ranges::fill(begins_, 0);
     for (std::uint32_t i = 0; i < n_; ++i) ++begins_[bucket_of(unsorted_[i]) + 1];

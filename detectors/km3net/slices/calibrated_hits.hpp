@@ -11,7 +11,7 @@
 
 namespace anello::km3net {
 
-/// A hit in one number, so that sorting is by time: calibrated time in 1/16 ns since the slice's begin, channel, ToT.
+/// A hit in one number that sorts by time: calibrated time in 1/16 ns since the slice's begin, then channel, then ToT.
 class PackedHit {
   public:
     static constexpr double units_per_ns = 16;
@@ -30,24 +30,24 @@ class PackedHit {
     std::uint64_t value_ = 0;
 };
 
-/// Why a frame takes no part in the trigger; as in the experiment's data filter.
+/// Whether the trigger uses a frame, and if not, why; the rules are those of the experiment's data filter.
 enum class FrameFate : std::uint8_t { used, incomplete, out_of_range, out_of_order };
 
-/// Hits of one DOM and slice, calibrated and in order of time. All memory is taken at construction.
+/// Hits of one DOM and slice, calibrated and sorted by time. The constructor allocates all memory.
 class CalibratedHits {
   public:
-    static constexpr std::uint32_t latest_ns = 105'000'000;  ///< later raw times are wrong
+    static constexpr std::uint32_t latest_ns = 105'000'000;  ///< a later raw time is an error
 
     explicit CalibratedHits(std::uint32_t max_hits);
 
     // Hot path: no allocation, no lock, no log, no throw.
-    /// packed: the frame's hits as on the wire. Long pulses, which boards cut at 255 ns, become one hit again.
+    /// `packed` has the frame's hits as on the wire. It joins long pulses again, which boards cut at 255 ns.
     FrameFate fill(const Frame& frame, std::span<const std::byte> packed,
                    const std::array<double, n_pmts>& t0_ns) noexcept;
     std::span<const PackedHit> hits() const noexcept { return {sorted_.data(), n_}; }
-    /// Those from begin to end, both included, in 1/16 ns.
+    /// Hits from begin to end, both included, in 1/16 ns.
     std::span<const PackedHit> between(std::int64_t begin, std::int64_t end) const noexcept;
-    std::uint32_t n_continued() const noexcept { return n_continued_; }  ///< hits that were the rest of another
+    std::uint32_t n_continued() const noexcept { return n_continued_; }  ///< hits that continued a long pulse
     const std::array<std::uint32_t, n_pmts>& n_by_pmt() const noexcept { return n_by_pmt_; }
 
   private:
@@ -56,7 +56,7 @@ class CalibratedHits {
     void sort() noexcept;
 
     std::vector<PackedHit> unsorted_, sorted_;
-    std::vector<std::uint32_t> begins_;  // of the buckets
+    std::vector<std::uint32_t> begins_;  // of the buckets, index of each one's first hit
     std::uint32_t n_ = 0, n_continued_ = 0;
     std::array<std::uint32_t, n_pmts> n_by_pmt_{};
 };

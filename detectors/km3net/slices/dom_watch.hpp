@@ -8,7 +8,7 @@
 
 namespace anello::km3net {
 
-/// What the operator is told of the DOMs. Control thread.
+/// Makes the notices to the operator about the DOMs. The control thread calls all members.
 class DomWatch {
   public:
     explicit DomWatch(const SliceBuilder& builder) : builder_(builder), seen_(builder.n_doms()) {}
@@ -24,7 +24,7 @@ class DomWatch {
     };
 
     const SliceBuilder& builder_;
-    std::vector<Seen> seen_;  // by DOM
+    std::vector<Seen> seen_;  // state of each DOM at the last call
 };
 
 }  // namespace anello::km3net

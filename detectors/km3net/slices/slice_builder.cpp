@@ -12,8 +12,8 @@
 namespace anello::km3net {
 namespace {
 
-constexpr std::size_t most_ranges_of_all = 4'194'304;  // some 100 MB, taken only as far as there is something to note
-constexpr std::uint64_t first_slice = 1;               // so that 0 stands for none
+constexpr std::size_t most_ranges_of_all = 4'194'304;  // about 100 MB, allocated only as far as needed
+constexpr std::uint64_t first_slice = 1;               // 0 means "no slice"
 
 const SliceBuilderConfig& validated(const SliceBuilderConfig& config) {
     if (config.window_slices < 2 || config.max_lag_slices + 1 >= config.window_slices)
@@ -21,7 +21,7 @@ const SliceBuilderConfig& validated(const SliceBuilderConfig& config) {
                           "8 with a lag of 3 leave room for DOMs that are ahead.");
     if (config.store.n_slices <= config.window_slices)
         throw ConfigError("slices.n_slices", "must be above slices.window", std::to_string(config.store.n_slices),
-                          "Slices behind the builder need memory too.");
+                          "Slices that the builder has passed on need memory, too.");
     return config;
 }
 
@@ -57,7 +57,7 @@ void SliceBuilder::place(const receive::Datagram& datagram) noexcept {
     clb::PacketView packet;
     wire::Verdict verdict =
         datagram.cut ? wire::Verdict::wrong_length : clb::parse(datagram.bytes, {}, packet, config_.header_bytes());
-    if (verdict == wire::Verdict::clock_not_valid) verdict = wire::Verdict::ok;  // its DOM counts it
+    if (verdict == wire::Verdict::clock_not_valid) verdict = wire::Verdict::ok;  // counted below, as no_clock
     const auto dom = verdict == wire::Verdict::ok ? index_.find(packet.header.dom_id) : std::nullopt;
     if (verdict == wire::Verdict::ok && !dom) verdict = wire::Verdict::unknown_source;
     verdicts_.add(verdict);
@@ -89,7 +89,7 @@ bool SliceBuilder::reject_stranger(std::uint32_t dom, receive::SourceAddress sou
     return heard == Heard::strangers;
 }
 
-/// What can be told without looking at the window.
+/// Finds the reasons to reject a datagram that do not depend on the window.
 std::optional<DomCounter> SliceBuilder::reject(const clb::Header& header, std::uint64_t slice) const noexcept {
     if ((header.dom_status & clb::clock_is_valid) == 0) return DomCounter::no_clock;
     if (config_.run != 0 && header.run_number != config_.run) return DomCounter::other_run;
@@ -109,7 +109,7 @@ DomCounter SliceBuilder::place_in_window(std::uint32_t dom, const clb::PacketVie
     std::uint32_t& position = position_of(slice);
     if (position == none && !open(slice)) return DomCounter::no_buffer;
     Slice& open_slice = store_.slice(position);
-    if (open_slice.number != slice) return DomCounter::ahead;  // not settled: another has its place
+    if (open_slice.number != slice) return DomCounter::ahead;  // not settled yet: another slice has its place
     Frame& frame = open_slice.frames[dom];
     if (frame.is_absent()) frame.run = packet.header.run_number;
     if (frame.run != packet.header.run_number) return DomCounter::other_run;
@@ -134,7 +134,8 @@ void SliceBuilder::sort_newest() noexcept {
     std::ranges::sort(newest_, std::greater<>());
 }
 
-/// Passes on what half of the DOMs are far beyond. Of a jump of all clocks nothing lies between: the window follows.
+/// Passes on slices that half of the DOMs are more than max_lag_slices beyond. When all clocks jump, no slice is open
+/// any more, and the window follows the jump.
 void SliceBuilder::follow_half() noexcept {
     while (n_open_ > 0 && half_ > base_ + config_.max_lag_slices) pass_on_oldest();
     if (n_open_ > 0 || half_ < base_ + window_.size()) return;
@@ -156,8 +157,8 @@ bool SliceBuilder::open(std::uint64_t slice) noexcept {
     return true;
 }
 
-/// A trailer ends the frame. One without hits has the number behind the last data datagram, as far as boards are known,
-/// and is not counted among them.
+/// A trailer ends the frame. As far as boards are known, a trailer without hits has the number after the last data
+/// datagram; it is not counted as a data datagram.
 DomCounter SliceBuilder::add(std::uint32_t buffer, std::uint32_t dom, const clb::PacketView& packet) noexcept {
     Frame& frame = store_.slice(buffer).frames[dom];
     const clb::Header& header = packet.header;
@@ -175,7 +176,7 @@ DomCounter SliceBuilder::add(std::uint32_t buffer, std::uint32_t dom, const clb:
     return DomCounter::used;
 }
 
-/// Whether the datagram of this number brought the same hits: of a clock that stands still, it did not.
+/// Whether the earlier datagram with this number had the same hits. It did not if the board's clock stands still.
 bool SliceBuilder::has_same(std::uint32_t buffer, std::uint32_t dom, const clb::PacketView& packet) noexcept {
     const Frame& frame = store_.slice(buffer).frames[dom];
     const auto pieces = std::span(frame.pieces).first(frame.n_pieces);
@@ -203,7 +204,8 @@ DomCounter SliceBuilder::add_hits(std::uint32_t buffer, std::uint32_t dom, const
     return DomCounter::used;
 }
 
-/// Until half of the DOMs agree on a time, to a window, nothing is passed on; then what is far from it goes.
+/// Waits until half of the DOMs agree on a time, within a window; no slice is passed on before. Then it discards the
+/// slices outside the window.
 void SliceBuilder::settle() noexcept {
     for (std::size_t i = 0; i + n_half() <= newest_.size() && newest_[i + n_half() - 1] > 0; ++i)
         if (newest_[i] - newest_[i + n_half() - 1] < window_.size()) return settle_at(newest_[i]);
@@ -228,7 +230,7 @@ void SliceBuilder::settle_at(std::uint64_t latest) noexcept {
     settled_ = true;
 }
 
-/// What was used of this DOM in an open slice has not been.
+/// Removes the data of this DOM from an open slice, and counts its datagrams under `why` instead of as used.
 void SliceBuilder::revoke(std::uint32_t buffer, std::uint32_t dom, DomCounter why) noexcept {
     Slice& slice = store_.slice(buffer);
     Frame& frame = slice.frames[dom];
@@ -243,7 +245,7 @@ void SliceBuilder::revoke(std::uint32_t buffer, std::uint32_t dom, DomCounter wh
 }
 
 std::size_t SliceBuilder::pass_on(Nanoseconds read_until_ns) noexcept {
-    // Datagrams wait for a buffer, and all buffers are here: what lies unread is not waited for.
+    // All buffers are open here and unread datagrams wait for one: to wait until they are read would never end.
     const bool is_stuck = n_open_ > 0 && !has_room() && n_open_ + store_.buffers().n_free() == config_.store.n_slices;
     read_until_ns_ = is_stuck ? clock_.monotonic_ns() : std::max(read_until_ns_, read_until_ns);
     std::size_t n = 0;
@@ -264,7 +266,7 @@ Nanoseconds SliceBuilder::oldest_opened_ns() noexcept {
     return oldest_ns;
 }
 
-/// Nothing more is expected for it: of DOMs that are silent nothing is.
+/// True when no more datagrams are expected for the slice. None is expected from a silent DOM.
 bool SliceBuilder::is_whole(const Slice& slice) const noexcept {
     for (std::uint32_t dom = 0; dom < n_doms(); ++dom) {
         const Frame& frame = slice.frames[dom];
@@ -290,7 +292,7 @@ void SliceBuilder::pass_on_oldest() noexcept {
     look_for_silence();
 }
 
-/// Frames of other runs have not been used.
+/// Sets the slice's run, and revokes the frames of other runs.
 void SliceBuilder::settle_run(std::uint32_t buffer) noexcept {
     Slice& slice = store_.slice(buffer);
     if (config_.run == 0) vote(slice);
@@ -300,8 +302,8 @@ void SliceBuilder::settle_run(std::uint32_t buffer) noexcept {
             revoke(buffer, dom, DomCounter::other_run);
 }
 
-/// Of DOMs that send, each says what its frame says, or its last datagram. Where no half agrees on a run, and where the
-/// other half stays with it, the run is that of the slice before.
+/// Each DOM that sends votes for the run of its frame, or of its last datagram if it has no frame. The run of the slice
+/// before stays when no run has half of the votes, and when it has half of them itself.
 void SliceBuilder::vote(const Slice& slice) noexcept {
     votes_.clear();
     for (std::uint32_t dom = 0; dom < n_doms(); ++dom)
@@ -343,7 +345,7 @@ void SliceBuilder::log_frame(DomState& dom, const Frame& frame, std::uint64_t sl
     if (frame.has_trailer && !frame.trailer_has_hits) dom.log.add_seen(slice, frame.trailer_sequence);
 }
 
-/// A DOM that spoke last of a slice that is gone, when the others are a window beyond it.
+/// Marks a DOM as silent when the oldest slice is more than max_lag_slices after the DOM's last one.
 void SliceBuilder::look_for_silence() noexcept {
     for (DomState& dom : doms_) {
         if (dom.silent.load(std::memory_order_relaxed) || dom.newest + config_.max_lag_slices >= base_) continue;
@@ -354,7 +356,7 @@ void SliceBuilder::look_for_silence() noexcept {
 }
 
 void SliceBuilder::finish() noexcept {
-    if (!settled_ && n_open_ > 0) {  // fewer than half of the DOMs: they are all there is
+    if (!settled_ && n_open_ > 0) {  // fewer than half of the DOMs have sent: use what they sent
         sort_newest();
         settle_at(newest_.front());
     }

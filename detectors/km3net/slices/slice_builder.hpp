@@ -19,22 +19,22 @@
 namespace anello::km3net {
 
 struct SliceBuilderConfig {
-    std::uint32_t run = 1;  ///< 0: of each slice the one that at least half of the DOMs say
+    std::uint32_t run = 1;  ///< 0: each slice has the run that at least half of its DOMs report
     std::size_t header_bytes() const noexcept {
         return store.has_trailers ? clb::long_header_bytes : clb::header_bytes;
     }
-    std::uint32_t window_slices = 8;   ///< that may be open at a time
-    std::uint32_t max_lag_slices = 3;  ///< a slice is passed on when half of the DOMs are so far beyond it
+    std::uint32_t window_slices = 8;   ///< number of slices that may be open at a time
+    std::uint32_t max_lag_slices = 3;  ///< a slice is passed on when half of the DOMs are this many beyond
     SliceStoreConfig store = {};
-    std::uint32_t first_dom = 0;  ///< number of the first DOM in the line: nodes of a farm have their share
-    /// A slice is passed on when all that came so long after its first datagram has been read.
+    std::uint32_t first_dom = 0;  ///< number in the line of this node's first DOM; not 0 in a farm
+    /// A slice is passed on when all datagrams that arrived up to this long after its first one have been read.
     Nanoseconds timeout_ns = 1'000'000'000;
-    bool waits = true;  ///< without a free buffer datagrams stay in the kernel; false: they are read and counted
-    std::vector<receive::SourceAddress> sources = {};  ///< by DOM; empty: the first that speaks
+    bool waits = true;  ///< without a free buffer datagrams stay in the kernel; false: read and dropped
+    std::vector<receive::SourceAddress> sources = {};  ///< by DOM; empty: the first sender is the board
 };
 
-/// Which datagrams of a DOM came to a slice, and which came and were not used, by cause: a DomCounter. An epoch is a
-/// slice, by the lower half of its number. For the ledger, once the thread has ended.
+/// For the ledger: numbers of a DOM's datagrams that are in slices, and of those that were not used, by cause (a
+/// DomCounter). An epoch is the lower half of a slice's number. Read it only after the thread has ended.
 struct DatagramLog {
     explicit DatagramLog(std::size_t max_ranges) : seen(max_ranges), unused(max_ranges) {}
     void add_seen(std::uint64_t slice, std::uint32_t sequence) noexcept {
@@ -47,34 +47,36 @@ struct DatagramLog {
     RangeLog seen, unused;
 };
 
-/// Builds slices of all DOMs by their time, and passes them on in its order, each once: complete; or when half of the
-/// DOMs are beyond it, or after a timeout. Fewer than half of the DOMs can neither move the window nor change the run.
+/// Builds slices of all DOMs and passes them on in order of time, each once: when it is complete, when half of the DOMs
+/// are beyond it, or after a timeout. Fewer than half of the DOMs can neither move the window nor change the run.
 class SliceBuilder final : public pipeline::DatagramUser {
   public:
-    /// DOMs, clock and page must outlive it. Counters: "build", "build.verdict", "build.board<d>". Throws ConfigError.
+    /// DOMs, clock and page must outlive the builder. Counters: "build", "build.verdict", "build.board<d>". Throws
+    /// ConfigError.
     SliceBuilder(const SliceBuilderConfig& config, std::span<const Dom> doms, const Clock& clock, CounterPage& page);
 
     // Hot path: no allocation, no lock, no log, no throw.
-    /// All slices of the window have, or could have, a buffer, and some more: else datagrams should wait.
+    /// True when there are enough free buffers for all slices of the window. Otherwise datagrams should wait.
     bool has_room() noexcept override {
         if (!config_.waits) return true;
         const std::size_t n_free = store_.buffers().n_free();
         return n_free >= 2 && n_open_ + n_free >= config_.window_slices;
     }
     void place(const receive::Datagram& datagram) noexcept;
-    /// Passes on what is due: all that came until read_until_ns has been placed. Returns the number of slices.
+    /// Passes on the slices that are due, and returns their number. All datagrams received until read_until_ns were
+    /// placed.
     std::size_t pass_on(Nanoseconds read_until_ns) noexcept;
     void begin_batch(Nanoseconds now_ns) noexcept override { now_ns_ = now_ns; }
     void use(const receive::Datagram& datagram) noexcept override { place(datagram); }
     std::size_t end_batch(Nanoseconds read_until_ns) noexcept override { return pass_on(read_until_ns); }
     Nanoseconds longest_wait_ns() const noexcept override { return n_open_ > 0 ? usual_wait_ns : longest_idle_ns; }
-    void finish() noexcept override;  ///< The end: passes on all there is.
+    void finish() noexcept override;  ///< At the end of the run: passes on all open slices.
 
-    /// The other side, one thread, takes them from the store.
+    /// One thread of the next stage takes slices from the store.
     SliceStore& store() noexcept { return store_; }
     const SliceStore& store() const noexcept { return store_; }
 
-    // Any thread.
+    // Any thread may call this.
     bool is_silent(std::uint32_t dom) const noexcept { return doms_[dom].silent.load(std::memory_order_relaxed); }
     receive::Speakers speakers(std::uint32_t dom) const noexcept { return doms_[dom].source.speakers(); }
     const Counters<DomCounter>& dom_counters(std::uint32_t dom) const noexcept { return doms_[dom].counters; }
@@ -89,10 +91,10 @@ class SliceBuilder final : public pipeline::DatagramUser {
         DomState(Counters<DomCounter> its_counters, std::size_t max_ranges) : counters(its_counters), log(max_ranges) {}
         Counters<DomCounter> counters;
         DatagramLog log;
-        std::uint64_t newest = 0;  ///< slice that it spoke of last
-        std::uint32_t run = 0;     ///< and run
+        std::uint64_t newest = 0;  ///< slice of its last datagram
+        std::uint32_t run = 0;     ///< run of its last datagram
         receive::BoardSource source;
-        std::atomic<bool> silent{true};  ///< until it speaks
+        std::atomic<bool> silent{true};  ///< until its first datagram
     };
     bool reject_stranger(std::uint32_t dom, receive::SourceAddress source) noexcept;
     std::optional<DomCounter> reject(const clb::Header& header, std::uint64_t slice) const noexcept;
@@ -125,16 +127,16 @@ class SliceBuilder final : public pipeline::DatagramUser {
     SliceStore store_;
     Counters<SliceCounter> counters_;
     Counters<wire::Verdict> verdicts_;
-    std::deque<DomState> doms_;          // a deque: they cannot be moved
-    std::vector<std::uint32_t> window_;  ///< buffers, by slice modulo its length
-    std::vector<std::uint64_t> newest_;  ///< of each DOM, falling
+    std::deque<DomState> doms_;          // a deque, because DomState cannot be moved
+    std::vector<std::uint32_t> window_;  ///< buffer of each open slice, by slice number modulo the window's length
+    std::vector<std::uint64_t> newest_;  ///< newest slice of each DOM, in descending order
     std::uint32_t n_open_ = 0;
-    std::optional<std::uint32_t> run_;   ///< of the slice that was passed on last
-    std::vector<std::uint32_t> votes_;   ///< scratch: a run of each DOM
+    std::optional<std::uint32_t> run_;   ///< of the last slice that was passed on
+    std::vector<std::uint32_t> votes_;   ///< scratch: the run of each DOM
     bool settled_ = false;               ///< half of the DOMs have agreed on a time
-    std::uint64_t base_ = 0, half_ = 0;  ///< the oldest slice that may be open; that half of the DOMs have come to
-    Nanoseconds now_ns_;                 ///< when the batch was received
-    Nanoseconds read_until_ns_;          ///< all that came until then has been placed
+    std::uint64_t base_ = 0, half_ = 0;  ///< oldest slice that may be open; slice that half of the DOMs have reached
+    Nanoseconds now_ns_;                 ///< time at which the batch of datagrams was received
+    Nanoseconds read_until_ns_;          ///< all datagrams received until then were placed
 };
 
 }  // namespace anello::km3net

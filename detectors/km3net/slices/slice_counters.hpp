@@ -5,14 +5,14 @@
 
 #include "core/counters/counters.hpp"
 
-/// Of the boards' datagrams and the slices made of them. At the end of a run, by DOM:
+/// Counters of the boards' datagrams and of the slices made of them. At the end of a run, for each DOM:
 ///   datagrams = used + duplicate + conflicting + late + ahead + other_run + wrong_time + no_clock + beyond + no_room +
 ///               no_buffer + strangers
 ///   and over all DOMs: datagrams + verdicts that are not ok = those that the ports delivered
 ///   slices of the run x DOMs = frames_complete + frames_incomplete + frames_absent
 namespace anello::km3net {
 
-/// Of one DOM: block "build.board<d>".
+/// Counters of one DOM: block "build.board<d>".
 enum class DomCounter : std::uint8_t {
     datagrams,
     used,
@@ -38,7 +38,7 @@ enum class DomCounter : std::uint8_t {
     count
 };
 
-/// Of all: block "build".
+/// Counters of all DOMs together: block "build".
 enum class SliceCounter : std::uint8_t { slices, slices_complete, slices_incomplete, slices_missing, hits, count };
 
 }  // namespace anello::km3net

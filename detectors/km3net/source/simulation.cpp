@@ -10,17 +10,17 @@ namespace {
 
 using source::Random;
 
-constexpr double common_t0_ns = 479'696;   // slices of raw times begin here in calibrated time
+constexpr double common_t0_ns = 479'696;   // calibrated time at which raw time 0 of a slice lies
 constexpr std::uint32_t veto_hits = 2000;  // of a channel in a slice: 20 kHz
-constexpr double third_share = 0.07, fourth_share = 0.10, fifth_share = 0.12;  // of 40K decays, each of the one before
+constexpr double third_share = 0.07, fourth_share = 0.10, fifth_share = 0.12;  // of 40K decays that hit one PMT less
 
-// Light of a muon: emission angle 42.2 degrees, group index for the time.
+// Cherenkov light of a muon: the emission angle is 42.2 degrees; the group index gives the time of flight.
 constexpr double c_m_per_ns = 0.299792458, n_phase = 1.3499, light_n_group = 1.3797;
 const double light_tangent = std::sqrt(n_phase * n_phase - 1), light_sine = light_tangent / n_phase;
 constexpr double photons_per_m = 34'500, attenuation_m = 55, pmt_area_m2 = 45.4e-4, efficiency = 0.16;
 constexpr double scattered_share = 0.1, scattered_ns = 50, pmt_radius_m = 0.2, too_far_m = 200;
 
-/// Pulses of one photo-electron, with the tail to short ones that real data has.
+/// Pulse length for n_pe photo-electrons, with the tail to short pulses that real data has.
 double tot_ns(std::uint32_t n_pe, Random& random) noexcept {
     if (n_pe == 1 && random.uniform() < 0.3) return random.uniform(2, 25);
     return 26.9 + 2.4 * random.gaussian() + 8 * std::log(n_pe);
@@ -84,12 +84,12 @@ void Simulation::add_k40(Random& random, std::vector<TrueHit>& hits) const {
     }
 }
 
-/// The first by the sum of its pairs, each further one by its rates with those already hit.
+/// Draws the first PMT by the sum of its pair rates, and each further one by its pair rates with the PMTs already hit.
 std::uint32_t Simulation::draw_next_pmt(std::span<const std::uint32_t> already, Random& random) const {
     std::array<double, n_pmts> weight = row_hz_;
     if (!already.empty()) weight.fill(1);
     for (const std::uint32_t pmt : already)
-        for (std::uint32_t k = 0; k < n_pmts; ++k) weight[k] *= pair_hz_[pmt][k];  // 0 with itself
+        for (std::uint32_t k = 0; k < n_pmts; ++k) weight[k] *= pair_hz_[pmt][k];  // 0 for a PMT with itself
     double sum = 0;
     for (const double one : weight) sum += one;
     double left = random.uniform() * sum;
@@ -148,7 +148,7 @@ void Simulation::add_muon(const Muon& muon, const Dom& dom, Random& random, std:
     }
 }
 
-/// Raw times in whole ns. A PMT sees nothing while a pulse lasts; a board switches off a channel above 20 kHz.
+/// Converts to raw times in whole ns. A PMT is blind while a pulse lasts; a board switches off a channel above 20 kHz.
 SimulatedFrame Simulation::as_sent(const Dom& dom, std::vector<TrueHit>& hits) const {
     for (TrueHit& hit : hits) hit.time_ns -= dom.t0_ns[hit.channel];
     std::ranges::sort(hits, {}, &TrueHit::time_ns);

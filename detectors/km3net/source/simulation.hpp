@@ -13,42 +13,43 @@
 
 namespace anello::km3net {
 
-/// Of hits in the sea.
+/// Parameters of the simulated hits in the sea.
 struct SimulationConfig {
-    double singles_hz = 7000;         ///< of a PMT, mean; PMTs differ by a tenth to both sides
-    double k40_hz = 656;              ///< coincidences of a DOM from one decay; 0: none
-    double afterpulse_share = 0.005;  ///< of hits: another on the same PMT, 6 to 25 ns later
-    double time_spread_ns = 2;        ///< of a PMT (transit time), standard deviation
-    double muon_hz = 5;               ///< through a cylinder around the detector, nearly downwards
+    double singles_hz = 7000;         ///< mean rate of a PMT; PMTs differ by up to 10 % to both sides
+    double k40_hz = 656;              ///< rate of 40K decays that give a coincidence in a DOM; 0: none
+    double afterpulse_share = 0.005;  ///< part of hits with a second one on the same PMT, 6 to 25 ns later
+    double time_spread_ns = 2;        ///< standard deviation of a PMT's transit time
+    double muon_hz = 5;               ///< rate of muons through a cylinder around the detector, nearly downwards
     double muon_radius_m = 30;
     std::uint64_t seed = default_seed;
 };
 
-/// A straight line at the speed of light.
+/// A muon flies straight at the speed of light.
 struct Muon {
-    Vec point_m;  ///< where it is at
+    Vec point_m;  ///< where the muon is at
     double time_ns = 0;
     Vec direction;
 };
 
-/// One slice of one DOM, raw, in order of time, as its board sends it.
+/// Raw hits of one DOM in one slice, sorted by time, as its board sends them.
 struct SimulatedFrame {
     std::vector<wire::clb::Hit> hits;
     std::uint32_t vetoed = 0;  ///< bits of channels that the board switched off at 20 kHz
 };
 
-/// Rate of coincidences of two PMTs from 40K decays, Hz: a public parameterisation (km3pipe); all pairs: 656 Hz.
+/// Rate of coincidences of two PMTs from 40K decays in Hz, from a public parameterisation (km3pipe); 656 Hz in all
+/// pairs.
 double k40_pair_rate_hz(double cos_angle) noexcept;
 
 class Simulation {
   public:
     Simulation(const SimulationConfig& config, std::span<const Dom> doms);
 
-    /// By DOM. The same seed and number give the same slice.
+    /// Hits of a slice, by DOM. The same seed and number give the same slice.
     std::vector<SimulatedFrame> slice(std::uint64_t number) const;
-    /// Muons of that slice; times calibrated, from the slice's begin.
+    /// Muons of this slice; their times are calibrated and count from the slice's begin.
     std::vector<Muon> muons(std::uint64_t number) const;
-    /// Adds what a DOM sees of it: calibrated times, by PMT.
+    /// A hit before the electronics: PMT and calibrated time.
     struct TrueHit {
         double time_ns;  ///< calibrated
         std::uint8_t channel, tot_ns;

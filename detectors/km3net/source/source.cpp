@@ -15,7 +15,7 @@ namespace {
 
 constexpr std::int64_t trailer_spacing_ns = 10'000;
 
-/// Slice by slice the datagrams of the pool, with the slice's time.
+/// Gives the datagrams of the pool slice by slice, and sets the time of the current slice in them.
 class SlicePlan final : public source::PacketPlan {
   public:
     SlicePlan(const SourceConfig& config, const Clock& clock, CounterPage& page)
@@ -61,7 +61,7 @@ class SlicePlan final : public source::PacketPlan {
         std::vector<clb::Hit> hits;
     };
 
-    /// Slices begin at whole tenths of a second of the world's clock, but not on it: the first begins now.
+    /// A slice's time stamp is a whole tenth of a second of the wall clock, but sending of the first slice begins now.
     void begin() noexcept {
         first_slice_ =
             config_.first_slice > 0 ? config_.first_slice : static_cast<std::uint64_t>(clock_.wall_ns() / slice_ns);
@@ -71,7 +71,7 @@ class SlicePlan final : public source::PacketPlan {
         for (std::uint32_t dom = config_.first_dom; dom < config_.end_dom(); ++dom) plan_frame(slice, dom, frames[dom]);
         std::ranges::stable_sort(slice, {}, &Planned::due_ns);
     }
-    /// A datagram goes when it is full, the last one and the trailer when the slice ends.
+    /// A board sends a datagram when it is full, and the last one and the trailer when the slice ends.
     void plan_frame(std::vector<Planned>& slice, std::uint32_t dom, const SimulatedFrame& frame) const {
         const std::int64_t end_ns = slice_ns + dom * trailer_spacing_ns;
         clb::Header header{
@@ -92,9 +92,9 @@ class SlicePlan final : public source::PacketPlan {
     const SourceConfig config_;
     const Clock& clock_;
     const std::vector<Dom> doms_;
-    std::vector<std::vector<Planned>> pool_;  // slices, each in order of time
+    std::vector<std::vector<Planned>> pool_;  // datagrams of each slice, in order of time
     std::uint64_t first_slice_ = 0, n_slices_ = 0, number_ = 0;
-    std::size_t next_ = 0;  // in the slice
+    std::size_t next_ = 0;  // datagram of the slice
     const Planned* planned_ = nullptr;
     bool is_stopped_ = false;
 };

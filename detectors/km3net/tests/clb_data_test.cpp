@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Datagrams of KM3NeT front-end boards: three genuine ones, from KM3NeT/km3net-testdata (MIT), and such as look alike.
+// Datagrams of KM3NeT front-end boards: three real ones from KM3NeT/km3net-testdata (MIT), and look-alikes.
 #include <gtest/gtest.h>
 
 #include <stdexcept>
@@ -14,7 +14,7 @@ namespace {
 
 using Bytes = std::vector<std::byte>;
 
-/// The file's own framing: a little-endian length before each datagram.
+/// Splits the file, in which a little-endian length precedes each datagram.
 std::vector<Bytes> split(const Bytes& file) {
     std::vector<Bytes> datagrams;
     for (auto at = file.begin(); file.end() - at >= 4;) {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// CLB: any bytes give a verdict; what is ok is written again to the same bytes.
+// CLB: any bytes give a verdict; a datagram with the verdict ok is encoded again to the same bytes.
 #include <cstdlib>
 #include <cstring>
 #include <vector>

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What several of these tests need."""
+"""Fixtures that several of these tests use."""
 
 import json
 import struct
@@ -18,7 +18,7 @@ Run = Callable[..., tuple[int, str, dict[str, Any]]]
 
 @pytest.fixture
 def anello_run(tmp_path: Path) -> Run:
-    """Runs `anello COMMAND`, report into tmp_path: exit code, output and summary."""
+    """Runs `anello COMMAND` with its report in tmp_path, and returns exit code, output and summary."""
 
     def run(*settings: str, command: str = "run") -> tuple[int, str, dict[str, Any]]:
         values = [part for setting in settings for part in ("--set", setting)]
@@ -40,7 +40,7 @@ def anello_run(tmp_path: Path) -> Run:
 
 @pytest.fixture
 def replay(tmp_path: Path, anello_run: Run) -> Run:
-    """Runs a node on these datagrams, from a capture file; further settings as they are."""
+    """Runs a node on these datagrams, which it reads from a capture file; passes further settings on unchanged."""
 
     def run(datagrams: Sequence[bytes], *settings: str) -> tuple[int, str, dict[str, Any]]:
         capture = tmp_path / "clb.pcap"
@@ -59,7 +59,7 @@ def replay(tmp_path: Path, anello_run: Run) -> Run:
 
 
 def pcap_of(datagrams: Sequence[bytes], port: int) -> bytes:
-    """A capture of Ethernet frames, from 10.0.0.1 to 10.0.0.2."""
+    """Returns a capture of Ethernet frames from 10.0.0.1 to 10.0.0.2."""
     content = struct.pack("<IHHiIII", 0xA1B2C3D4, 2, 4, 0, 0, 65535, 1)
     for at_us, payload in enumerate(datagrams):
         udp = struct.pack(">HHHH", 4000, port, 8 + len(payload), 0) + payload

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Records of this chain in which each look at a counter is noted: for tests/python/test_counter_tables.py."""
+"""Records of this chain that note which counters are read, for tests/python/test_counter_tables.py."""
 
 from collections.abc import Iterator
 from typing import Any

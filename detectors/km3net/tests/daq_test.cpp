@@ -161,7 +161,7 @@ TEST(DaqVerdict, AChannelThatADomDoesNotHave) {
     EXPECT_EQ(verdict_of(found), Verdict::wrong_hit);
 }
 
-/// Whatever byte is wrong and wherever it ends, nothing is read that is not there; the sanitizers watch.
+/// For any wrong byte and any length, the parser reads nothing beyond the message; the sanitizers check it.
 TEST(DaqVerdict, AnyByteAndAnyEnd) {
     for (const Bytes& right : {slice_of({1, 2}), summary(), event()}) {
         for (std::size_t at = 0; at < right.size(); ++at) {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// From datagrams of all DOMs to decisions: by one builder of slices, or by two readout units, which pack, and a builder
-// unit, which unpacks. What is decided is the same.
+// From datagrams of all DOMs to decisions: one slice builder, or two readout units, which pack, and a builder unit,
+// which unpacks. Both come to the same decisions.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -25,7 +25,7 @@ constexpr std::uint32_t n_slices = 4, packing = 2, run = 7, seed = 3;
 const LineConfig line{.n_doms = 5};
 const SliceStoreConfig room{.n_slices = 12, .max_hits = 4000};
 
-/// Bytes of one datagram, and whose they are.
+/// Bytes of one datagram, and the DOM that sent them.
 struct Sent {
     std::uint32_t dom;
     std::vector<std::byte> bytes;
@@ -46,7 +46,7 @@ Sent datagram_of(std::uint32_t dom, std::uint64_t slice, std::uint32_t sequence,
     return sent;
 }
 
-/// What the boards send of a simulated sea with near muons, 100 hits a datagram; those of a DOM overtake each other.
+/// Datagrams of the boards in a simulated sea with near muons, 100 hits each; datagrams of a DOM overtake each other.
 std::vector<Sent> sea() {
     const std::vector<Dom> doms = make_line(line);
     const Simulation simulation({.singles_hz = 700, .muon_hz = 100, .muon_radius_m = 5, .seed = seed}, doms);
@@ -76,7 +76,7 @@ std::map<std::string, std::uint64_t> counted(const CounterPage& page, const std:
     return values;
 }
 
-/// Trigger, and what it found.
+/// The stage trigger, and what it found.
 struct Behind {
     explicit Behind(SliceStore& slices) : decisions({}, doms, slices, clock, page), stages(decisions.stages()) {}
     std::map<std::string, std::uint64_t> found() {
@@ -103,7 +103,7 @@ std::map<std::string, std::uint64_t> decided_alone(const std::vector<Sent>& sent
     return behind.found();
 }
 
-/// A readout unit, from datagrams to MFPs.
+/// A readout unit makes MFPs of datagrams.
 struct Readout {
     Readout(std::uint32_t number, std::uint32_t n_readouts)
         : range(doms_of(number, n_readouts, line.n_doms)),
@@ -139,7 +139,7 @@ struct Readout {
     SlicePacker packer;
 };
 
-/// A builder unit behind n readout units.
+/// A builder unit that receives the MFPs of n readout units.
 struct Builder {
     explicit Builder(std::uint32_t n_readouts, const SliceStoreConfig& store = room, std::uint32_t of_run = run)
         : slices(store, line.n_doms),
@@ -173,7 +173,7 @@ struct Builder {
     std::vector<std::span<const std::byte>> held;
 };
 
-/// Two readout units and a builder, which have the sea; `sent` of it at least.
+/// Two readout units and a builder, to which the datagrams `sent` come.
 struct Farm {
     explicit Farm(const std::vector<Sent>& sent) {
         first_unit.read_out(sent);
@@ -301,14 +301,14 @@ TEST(Km3netFarm, WhereBoardsStopBeforeTheEndOfTheRunTheRestIsPassed) {
     EXPECT_EQ(readout.mfps().size(), 1U);
 }
 
-// --- What a peer may say
+// --- Wrong messages of a peer
 
 TEST(Km3netFarm, PartsOfOtherDomsRunsAndSlicesAreNotUsed) {
     Farm farm(sea());
-    farm.builder.hand_on(0, {farm.of_second.at(0), farm.of_first.at(0)});  // each the other's DOMs
+    farm.builder.hand_on(0, {farm.of_second.at(0), farm.of_first.at(0)});  // each has the other's DOMs
     EXPECT_TRUE(farm.builder.gives_back());
     EXPECT_EQ(farm.builder.count(P::parts_of_other), 2 * packing);
-    farm.builder.hand_on(1, {farm.of_first.at(0), farm.of_second.at(1)});  // two slices before
+    farm.builder.hand_on(1, {farm.of_first.at(0), farm.of_second.at(1)});  // the part of another slice
     EXPECT_TRUE(farm.builder.gives_back());
     EXPECT_EQ(farm.builder.count(P::parts_of_other), 3 * packing);
     EXPECT_EQ(farm.builder.count(U::slices_incomplete), packing);
@@ -336,11 +336,11 @@ TEST(Km3netFarm, ADomThatIsTwiceInAPartIsNotUsed) {
     EXPECT_EQ(farm.builder.count(P::parts_joined), packing - 1);
 }
 
-/// Whatever byte of a packet is wrong behind its tables: nothing is read or written that is not there, each part has
-/// its fate, and the trigger's ledger closes.
+/// For any wrong byte after a packet's tables, the unpacker reads and writes only within its memory, counts each part
+/// once, and the trigger's ledger balances.
 TEST(Km3netFarm, WhatIsNotWhatItSaysIsLeftOut) {
     const std::vector<Sent> whole = sea();
-    std::vector<Sent> sent;  // small ones, so that most bytes are not hits
+    std::vector<Sent> sent;  // small datagrams, so that most bytes are not hits
     std::copy_if(whole.begin(), whole.end(), std::back_inserter(sent),
                  [](const Sent& one) { return one.bytes.size() < 40 + 600; });
     Farm farm(sent);

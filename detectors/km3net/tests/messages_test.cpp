@@ -21,7 +21,7 @@ TEST(DaqMessages, ARateIsTheNearestOf255StepsFromTwoKilohertzToTwoMegahertz) {
     EXPECT_EQ(daq::rate_byte(0), 0);
     EXPECT_EQ(daq::rate_byte(2000), 0);
     EXPECT_EQ(daq::rate_byte(2055), 1);
-    EXPECT_EQ(daq::rate_byte(63'245.6), 128);  // half of the way: 127.5
+    EXPECT_EQ(daq::rate_byte(63'245.6), 128);  // half of the logarithmic range: 127.5
     EXPECT_EQ(daq::rate_byte(2e6), 255);
     EXPECT_EQ(daq::rate_byte(1e9), 255);
 }
@@ -38,7 +38,7 @@ TEST(DaqMessages, OneThatFindsNoRoomIsTakenBackWhole) {
     EXPECT_EQ(writer.bytes().size(), 30U);
 }
 
-/// One DOM that sent a trailer and nothing else.
+/// A slice of one DOM that sent only a trailer.
 struct Rig {
     explicit Rig(const std::string& path, std::size_t buffer_bytes = 1000)
         : store({.path = path, .n_buffers = 2, .buffer_bytes = buffer_bytes}, page) {
@@ -119,7 +119,7 @@ TEST(MessageStore, TheTriggerWaitsWhereTheFileIsSlow) {
 
 TEST(MessageStore, CountsMessagesThatAreLongerThanItsMemory) {
     const File file;
-    Rig rig(file.path, 64);  // less than either message
+    Rig rig(file.path, 64);  // too small for each of the two messages
     rig.give(1);
     rig.stage.do_work(0);
     EXPECT_EQ(rig.count(C::without_room), 2U);
@@ -135,7 +135,7 @@ TEST(MessageStore, ADiskThatIsFullLosesWholeMessagesAndIsNamed) {
     const pipeline::Notices refused{
         {"cannot write /dev/full: No space left on device; 2 messages are lost", Severity::bad}};
     EXPECT_EQ(rig.notices(), refused);
-    EXPECT_EQ(rig.notices(), pipeline::Notices{}) << "told once";
+    EXPECT_EQ(rig.notices(), pipeline::Notices{}) << "reported once";
 }
 
 TEST(MessageStore, WhatAFullDiskTookOfASliceIsTakenBack) {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Boards over loopback, all stages in their threads: that threads do not race is for the thread sanitizer to say.
+// Boards send over loopback to all stages in their threads; with this test the thread sanitizer looks for data races.
 #include "km3net/chain/node.hpp"
 
 #include <gtest/gtest.h>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Rates of the simulated background and muons, as the trigger's parts find them, beside those known of the detector.
+// Compares the rates of simulated background and muons, as the trigger finds them, with those known of the detector.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -20,7 +20,7 @@ struct Counted {
     std::vector<double> by_multiplicity = std::vector<double>(n_pmts + 1);
 };
 
-/// Into `calibrated`, as the board would have sent it.
+/// Fills `calibrated` from the frame as the board would send it.
 void calibrate(const SimulatedFrame& simulated, const Dom& dom, CalibratedHits& calibrated) {
     const auto n_hits = static_cast<std::uint32_t>(simulated.hits.size());
     std::vector<std::byte> datagram(clb::header_bytes + n_hits * clb::hit_bytes);
@@ -125,7 +125,8 @@ TEST(Rates, AtTwentyKilohertzTheBoardSwitchesChannelsOff) {
     EXPECT_EQ(frames[0].hits.size(), 2000U * n_pmts);
 }
 
-// --- Muons: expected from an independent toy of a minimum-ionising muon that passes parallel to the line
+// --- Muons: the expected numbers are from an independent toy of a minimum-ionising muon that passes parallel to the
+// line
 
 struct Seen {
     double n_pe = 0, n_doms = 0, share = 0;
@@ -213,7 +214,7 @@ TEST(EventFinder, NeedsHitsOnSeveralDomsAndJoinsWhatOverlaps) {
     EXPECT_EQ(second.back(), 25U);
 }
 
-/// At the two ends of the line, so that no hit of one is causal with any of the other.
+/// The two events are at the two ends of the line, so that no hit of one is causal with a hit of the other.
 TEST(EventFinder, AnEventThatBeginsWhereTheLastOneEndsIsOneWithIt) {
     const std::vector<Dom> doms = make_line({});
     EventFinder finder({}, doms, 100);
@@ -223,7 +224,7 @@ TEST(EventFinder, AnEventThatBeginsWhereTheLastOneEndsIsOneWithIt) {
         for (std::uint32_t i = 0; i < 4; ++i) hits.push_back({i * step, i});
         for (std::uint32_t i = 0; i < 4; ++i) hits.push_back({end + later + i * step, 14 + i});
         const auto events = finder.find(hits);
-        ASSERT_EQ(events.size(), later == 0 ? 1U : 2U) << later << "/16 ns behind it";
+        ASSERT_EQ(events.size(), later == 0 ? 1U : 2U) << later << "/16 ns after it";
         EXPECT_EQ(events[0].begin, 0);
         EXPECT_EQ(events[0].end, later == 0 ? 2 * end : end);
         EXPECT_EQ(events[0].n_overlays, later == 0 ? 1U : 0U);
@@ -231,7 +232,7 @@ TEST(EventFinder, AnEventThatBeginsWhereTheLastOneEndsIsOneWithIt) {
     }
 }
 
-/// All are causal with the first; two DOMs of 36 m are so with each other for 190 ns.
+/// All hits are causal with the first; two DOMs at 36 m are causal with each other for 190 ns.
 TEST(EventFinder, AsManyHitsAsAreNeededMustAllBeCausalWithEachOther) {
     const std::vector<Dom> doms = make_line({});
     EventFinder finder({}, doms, 100);

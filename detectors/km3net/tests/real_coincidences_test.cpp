@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// An L1 file of KM3NeT/km3net-testdata (MIT), and one that looks alike: the hits, each in a coincidence, are found
-// again, and the messages are written again, byte for byte.
+// An L1 file of KM3NeT/km3net-testdata (MIT), and a look-alike: the trigger finds their hits, each in a coincidence,
+// again, and writes the same messages, byte for byte.
 #include <gtest/gtest.h>
 
 #include <map>
@@ -91,8 +91,8 @@ TEST_P(L1File, InAShorterWindowThereAreAsManyAsTheirTimesSay) {
     EXPECT_EQ(find_pairs(bytes(), 5).n_pairs, truth().n_by_dt_ns.at(4) + truth().n_by_dt_ns.at(5));
 }
 
-/// One message of the file, from the bytes of its hits on: what the trigger would have of it. In its DOMs channel 12 is
-/// always before channel 0, though not in raw times: so they are calibrated.
+/// One message of the file as the trigger would get it from the boards. In its DOMs channel 12 always comes before
+/// channel 0, though not in raw times: the file's order is that of calibrated times.
 class MessageAgain {
   public:
     explicit MessageAgain(std::span<const std::byte> message) {
@@ -159,7 +159,7 @@ class Datagrams : public test::DetectorFile {
     Datagrams() : DetectorFile("clb.dqd") {}
 };
 
-/// Numbers counted beside this code, from times as they stand in the file; the same for hits on different PMTs.
+/// A script outside this project counted these numbers from the file's times; the same for hits on different PMTs.
 TEST_P(Datagrams, CoincidencesAreThoseOfASlowReference) {
     CalibratedHits calibrated(1000);
     const Bytes file = bytes();

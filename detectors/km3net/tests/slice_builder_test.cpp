@@ -12,7 +12,7 @@ namespace {
 using C = DomCounter;
 constexpr std::uint64_t first = 12'345'678;
 
-/// Four DOMs that send one datagram with hits and a trailer for each slice, unless told otherwise.
+/// Four DOMs that by default send one datagram with hits and a trailer for each slice.
 struct Rig {
     explicit Rig(SliceBuilderConfig config = {.run = 7, .store = {.n_slices = 12, .max_hits = 1000}})
         : builder(std::make_unique<SliceBuilder>(config, doms, clock, page)), header_bytes(config.header_bytes()) {}
@@ -55,7 +55,7 @@ struct Rig {
         for (std::uint32_t dom = 0; dom < doms.size(); ++dom)
             if (dom != but) trail(dom, slice, 1);
     }
-    /// Numbers of the slices that were passed on by now.
+    /// Numbers of the slices that the builder has passed on.
     std::vector<std::uint64_t> passed_on(bool all_read = true) {
         if (all_read) read_until_ns = clock.monotonic_ns();
         builder->pass_on(read_until_ns);
@@ -66,7 +66,7 @@ struct Rig {
         }
         return numbers;
     }
-    /// The same by the run that slices were given.
+    /// Runs that the builder gave to the slices it has passed on.
     std::vector<std::uint32_t> runs_passed_on() {
         builder->pass_on(clock.monotonic_ns());
         std::vector<std::uint32_t> runs;
@@ -76,7 +76,7 @@ struct Rig {
         }
         return runs;
     }
-    /// A whole slice, of each DOM with its run.
+    /// Sends a complete slice; each DOM sends its own run number.
     void send_slice_of(std::uint64_t slice, const std::vector<std::uint32_t>& runs) {
         for (std::uint32_t dom = 0; dom < runs.size(); ++dom) {
             send({.dom = dom, .slice = slice, .run = runs[dom]});
@@ -199,7 +199,7 @@ TEST(SliceBuilder, CountsWhatIsNotUsedByCause) {
     EXPECT_EQ(rig.count(0, C::frames_incomplete), 1U);
 }
 
-/// As of a board whose clock stands still: it sends a slice's time again, with other hits.
+/// A board whose clock stands still sends the time of a slice again, with other hits.
 TEST(SliceBuilder, TheSameNumberWithOtherHitsIsNoDuplicate) {
     Rig rig;
     rig.send({.dom = 0});
@@ -314,7 +314,7 @@ TEST(SliceBuilder, ASliceIsPassedOnAfterTheTimeoutThoughNothingComes) {
     EXPECT_EQ(rig.count(1, C::frames_incomplete), 1U);
 }
 
-/// What is never read to its end is read to what was sent a while ago.
+/// The queue is never empty, but the builder knows up to which time of arrival it has been read.
 TEST(SliceBuilder, AFloodDelaysASliceByItsQueueOnly) {
     Rig rig;
     rig.send_slice(first, 1);
@@ -326,7 +326,7 @@ TEST(SliceBuilder, AFloodDelaysASliceByItsQueueOnly) {
     EXPECT_EQ(rig.passed_on(false), Numbers{first});
 }
 
-/// Datagrams are not read without a buffer, and no buffer would come free without a time-out.
+/// Without a free buffer no datagrams are read, and without a time-out no buffer would become free.
 TEST(SliceBuilder, AMinorityThatTakesAllBuffersHoldsUpNothingForEver) {
     Rig rig({.run = 7, .window_slices = 8, .store = {.n_slices = 9, .max_hits = 1000}});
     rig.send_slice(first, 1);
@@ -351,7 +351,7 @@ TEST(SliceBuilder, WithTheShortHeaderAFrameEndsWithTheNextSlice) {
 TEST(SliceBuilder, WhatWasASourceOnTrialIsRevokedWhenTheDomTakesOver) {
     Rig rig;
     for (std::uint32_t dom = 1; dom < 4; ++dom) rig.send({.dom = dom});
-    rig.send({.dom = 0, .source = {0x0a000001, 9}});  // a liar speaks first
+    rig.send({.dom = 0, .source = {0x0a000001, 9}});  // a stranger sends first
     for (std::uint32_t i = 0; i < 4; ++i) rig.send({.dom = 0, .sequence = i});
     EXPECT_EQ(rig.count(0, C::source_changes), 1U);
     EXPECT_EQ(rig.count(0, C::datagrams), rig.sum_of_fates(0));
@@ -379,7 +379,7 @@ TEST(SliceBuilder, WithoutAFreeBufferDatagramsShouldWait) {
     rig.send_slice(first);
     rig.send_slice(first + 1);
     rig.builder->pass_on(rig.clock.monotonic_ns());
-    EXPECT_FALSE(rig.builder->has_room()) << "two are behind the builder, and the window needs eight";
+    EXPECT_FALSE(rig.builder->has_room()) << "the builder has passed on two, and the window needs eight";
     rig.passed_on();
     EXPECT_TRUE(rig.builder->has_room());
 }

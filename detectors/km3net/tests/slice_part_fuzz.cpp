@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // Built from: detectors/km3net/farm/unpacker.cpp detectors/km3net/messages/daq_messages.cpp
-// detectors/km3net/slices/calibrated_hits.cpp Built from: detectors/km3net/detector.cpp What a readout unit sends of a
-// slice: any bytes, in a MFP whose header is right, are joined or left out, and what the builder hands on holds only
-// hits that there are. Seeds have the stamps, DOMs and slice that are expected here.
+// Built from: detectors/km3net/slices/calibrated_hits.cpp detectors/km3net/detector.cpp
+// What a readout unit sends of a slice: the builder joins or leaves out any bytes in an MFP with a correct header, and
+// passes on only hits that were in it. Seeds have the times, DOMs and slice that this target expects.
 #include <cstdlib>
 #include <cstring>
 #include <vector>
@@ -23,7 +23,7 @@ void require(bool condition) {
     if (!condition) std::abort();
 }
 
-/// In a heap block of the exact size, which shows any read beyond the packet.
+/// The MFP is in a heap block of its exact size, so that a sanitizer finds any read beyond it.
 std::vector<std::byte> mfp_of(std::span<const std::byte> fragment) {
     std::vector<std::byte> packet(exchange::MfpPackerConfig{}.max_mfp_bytes(fragment.size()));
     wire::mfp::Writer writer(packet, {.flags = wire::mfp::long_fragments, .n_fragments = 1});
@@ -34,7 +34,7 @@ std::vector<std::byte> mfp_of(std::span<const std::byte> fragment) {
     return packet;
 }
 
-/// All that the trigger reads.
+/// Reads everything that the trigger reads.
 void check(km3net::SliceStore& slices) {
     static km3net::CalibratedHits hits(slices.config().max_hits);
     for (std::uint32_t buffer = 0; slices.try_take(buffer); slices.buffers().give_back(buffer))

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The ledger of a made-up run: each datagram and each hit has its place, and one that is missing is noticed."""
+"""The ledger of an invented run accounts for each datagram and each hit, and shows one that is missing."""
 
 from copy import deepcopy
 from typing import Any
@@ -17,7 +17,7 @@ FATES_OF_ONE = dict.fromkeys(FATES, 0)
 
 
 def node() -> dict[str, dict[str, int]]:
-    """Two DOMs, one slice, four datagrams and a trailer each; of the second DOM one is late, one lost on purpose."""
+    """Two DOMs send four datagrams and a trailer each for one slice; one of the second DOM's is late and one lost."""
     return {
         "receive.port0": {"datagrams": 10, "bytes": 1000, "kernel_dropped": 0, "super_packets": 0},
         "build.verdict": {"ok": 10, "too_short": 0},

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The file of messages, opened by the experiment's own reader (km3pipe): hits, events and status are those that were
-sent, found again here in a slow and different way."""
+"""The experiment's own reader (km3pipe) opens the file of messages. Its hits, events and status must be those sent;
+a slow and independent calculation here gives the expected ones."""
 
 import struct
 from dataclasses import dataclass, field
@@ -21,22 +21,22 @@ pytestmark = pytest.mark.long
 Hit = tuple[int, int, int]  # raw time in ns, channel, ToT in ns
 FIRST_DOM, N_DOMS, SPACING_M, RUN, DETECTOR = 0x30000001, 4, 36.0, 321, 29
 FIRST_SLICE, N_SLICES = 15_128_658_000, 3
-T0_NS = 479_696  # of all PMTs here
-MUON_NS, MUON_SLICE, CUT = 50_000_000, 1, (2, 3)  # slice and DOM that loses a datagram
+T0_NS = 479_696  # all PMTs have the same t0 in this test
+MUON_NS, MUON_SLICE, CUT = 50_000_000, 1, (2, 3)  # CUT: slice and DOM that lose a datagram
 WINDOW_NS, AROUND_NS = 25, 1000
 SEED = 20
 
 
 def muon_at(dom: int) -> int:
-    """When a muon from above passes it, ns."""
+    """Time in ns at which a muon from above passes this DOM."""
     return MUON_NS + round((N_DOMS - dom) * SPACING_M / 0.299792458)
 
 
-EVENT = (muon_at(N_DOMS - 1), muon_at(0))  # first and last L1
+EVENT = (muon_at(N_DOMS - 1), muon_at(0))  # times of first and last L1
 
 
 def sea() -> list[list[list[Hit]]]:
-    """By slice and DOM: singles of 3 kHz, 60 pairs, in one slice a muon along the line: two PMTs of each DOM."""
+    """Hits by slice and DOM: singles of 3 kHz, 60 pairs, and in one slice a muon that hits two PMTs of each DOM."""
     random = np.random.default_rng(SEED)
     slices = []
     for index in range(N_SLICES):
@@ -63,7 +63,7 @@ def sea() -> list[list[list[Hit]]]:
 
 
 def datagrams_of(slices: list[list[list[Hit]]]) -> list[bytes]:
-    """As boards send them, 500 hits each; one is lost."""
+    """The datagrams that boards send, with 500 hits each; one is lost."""
     datagrams = []
     for index, doms in enumerate(slices):
         for dom, hits in enumerate(doms):
@@ -89,7 +89,7 @@ def datagrams_of(slices: list[list[list[Hit]]]) -> list[bytes]:
 
 
 def l1_of(hits: list[Hit]) -> list[list[Hit]]:
-    """Hits within 25 ns of the first of them, on two PMTs or more; none is in two."""
+    """Groups of hits within 25 ns of their first one, on at least two PMTs; no hit is in two groups."""
     groups, i = [], 0
     while i < len(hits):
         group = [hit for hit in hits[i : i + 40] if hit[0] <= hits[i][0] + WINDOW_NS]
@@ -101,7 +101,7 @@ def l1_of(hits: list[Hit]) -> list[list[Hit]]:
 
 @dataclass
 class Messages:
-    """What the reader makes of the file."""
+    """The messages as the reader decodes them from the file."""
 
     slices: list[Any] = field(default_factory=list)
     summaries: list[Any] = field(default_factory=list)
@@ -144,7 +144,7 @@ def test_the_experiments_reader_finds_what_was_sent(replay: Any, tmp_path: Path)
         f"boards.run_number={RUN}",
         "store.messages=messages.dat",
     )
-    assert code == exit_codes.INCOMPLETE, output  # a slice is cut on purpose
+    assert code == exit_codes.INCOMPLETE, output  # one slice lacks a datagram on purpose
     assert summary["balanced"] is True, output
     messages = read(tmp_path / "messages.dat")
     trigger, store = (summary["counters"]["node"][block] for block in ("trigger", "store"))

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Whole runs of a line over loopback, as a user types them. All need the engine."""
+"""Complete runs of a line over loopback, started as by a user. All of them need the engine."""
 
 import struct
 from pathlib import Path
@@ -15,7 +15,7 @@ pytest.importorskip("anello._engine", reason="the compiled engine is not built")
 pytest.importorskip("anello._engine.km3net", reason="this engine has no KM3NeT")
 pytestmark = pytest.mark.process
 
-# A sixth of the rate, so that a busy machine keeps up, and time for a neighbour to come and go.
+# A sixth of the usual rate, so that a busy machine keeps up, and time-outs long enough for a busy neighbour.
 SHORT = [
     "run.duration_s=2",
     "run.refresh_ms=100",
@@ -38,7 +38,7 @@ def test_a_run_balances_finds_what_is_expected_and_reports(tmp_path: Path, anell
     found, expected = rates["per_dom_hz"], rates["expected_per_dom_hz"]
     assert found["l1"] == pytest.approx(expected["l1"], rel=0.08)
     assert found["l2"] == pytest.approx(expected["l2"], rel=0.12)
-    assert rates["triggered"] >= 10  # near muons: nearly all of the 80 of 2 s
+    assert rates["triggered"] >= 10  # muons near the line: nearly all of the 80 in 2 s
     assert summary["counters"]["node"]["trigger"]["frames_used"] == 20 * 18
     hits = next(row for row in summary["ledger"]["rows"] if row["level"] == "hits" and "boards" in row["name"])
     assert hits["total"] > 20 * 18 * 31 * 90  # 1 kHz in 0.1 s

@@ -7,17 +7,17 @@
 
 #include "km3net/slices/calibrated_hits.hpp"
 
-/// Coincidences within one DOM. Hits in order of time; windows in 1/16 ns, both ends included.
+/// Finds coincidences within one DOM. Hits are sorted by time; windows are in 1/16 ns and include both ends.
 /// Hot path: no allocation, no lock, no log, no throw.
 namespace anello::km3net {
 
 struct Coincidence {
-    std::span<const PackedHit> hits;  ///< from the first on, all within the window of it
-    std::uint32_t pmts = 0;           ///< bits of their channels
+    std::span<const PackedHit> hits;  ///< the first hit, and all hits within the window after it
+    std::uint32_t pmts = 0;           ///< bit mask of their channels
     std::uint32_t n_pmts() const noexcept { return static_cast<std::uint32_t>(std::popcount(pmts)); }
 };
 
-/// What follows hits[first] within the window, with it.
+/// The hit hits[first] and all hits that follow within the window.
 inline Coincidence coincidence_at(std::span<const PackedHit> hits, std::size_t first, std::int64_t window) noexcept {
     const std::int64_t last_time = hits[first].time() + window;
     Coincidence found;
@@ -27,7 +27,7 @@ inline Coincidence coincidence_at(std::span<const PackedHit> hits, std::size_t f
     return found;
 }
 
-/// Calls use(coincidence) for each that is_one() takes; no hit is in two.
+/// Calls use(coincidence) for each coincidence that is_one() accepts. No hit is in two of them.
 template <typename IsOne, typename Use>
 void for_each_coincidence(std::span<const PackedHit> hits, std::int64_t window, IsOne is_one, Use use) noexcept {
     for (std::size_t i = 0; i + 1 < hits.size();) {
@@ -41,7 +41,7 @@ void for_each_coincidence(std::span<const PackedHit> hits, std::int64_t window, 
     }
 }
 
-/// Whether a later hit is on another PMT that looks within this angle of the first.
+/// Whether a later hit is on another PMT whose direction is within this angle of the first hit's PMT.
 bool has_near_pair(const Coincidence& found, double cos_min) noexcept;
 
 }  // namespace anello::km3net

@@ -4,7 +4,7 @@
 namespace anello::km3net {
 namespace {
 
-/// Room for all hits of a slice as L1, and for as much again in events.
+/// Each buffer has room for all hits of a slice as L1, and for the same number again in events.
 std::unique_ptr<MessageStore> make_store(MessageStoreConfig config, std::size_t n_doms, std::size_t max_hits,
                                          CounterPage& page) {
     if (config.path.empty()) return nullptr;

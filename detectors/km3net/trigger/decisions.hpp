@@ -13,10 +13,11 @@ struct DecisionsConfig {
     MessageStoreConfig store;
 };
 
-/// The stages trigger and, where messages are stored, store. The control thread calls all members.
+/// The stage trigger and, when messages are to be stored, the stage store. The control thread calls all members.
 class Decisions {
   public:
-    /// slices: of all DOMs. They, the clock and the page must outlive it. Throws ConfigError, SystemError.
+    /// `slices` has the slices of all DOMs. DOMs, slices, clock and page must outlive the object. Throws ConfigError,
+    /// SystemError.
     Decisions(const DecisionsConfig& config, std::span<const Dom> doms, SliceStore& slices, const Clock& clock,
               CounterPage& page);
 
@@ -24,7 +25,7 @@ class Decisions {
     SliceTrigger& trigger() noexcept { return trigger_; }
 
   private:
-    std::unique_ptr<MessageStore> store_;  ///< null where nothing is stored
+    std::unique_ptr<MessageStore> store_;  ///< null when nothing is stored
     SliceTrigger trigger_;
 };
 

@@ -16,10 +16,10 @@ constexpr double n_group = 1.38009, m_per_ns = 0.299792458;
 const double tangent = std::sqrt(n_group * n_group - 1), sine = std::sqrt(1 - 1 / (n_group * n_group));
 
 struct Range {
-    double least_m, most_m;  // of the time apart, times c
+    double least_m, most_m;  // of the time difference times c
 };
 
-/// Of two DOMs at distance d, both within the road R of a muon of any direction.
+/// Range of time differences between two DOMs at distance d, both within distance `road` of a muon of any direction.
 Range causal_range(double d, double road) noexcept {
     const double r = road;
     const double most = d < r ? n_group * d : std::sqrt(d * d - r * r * sine * sine) + r * sine * tangent;
@@ -67,7 +67,7 @@ std::span<const EventSpan> EventFinder::find(std::span<const L1Hit> hits) noexce
     return events_;
 }
 
-/// Of the hit `first` and later ones that are causal with it.
+/// Tries to make an event of the hit `first` and of later hits that are causal with it.
 bool EventFinder::try_event(std::span<const L1Hit> hits, std::size_t first, EventSpan& event) noexcept {
     gather(hits, first);
     const bool is_over = near_.size() > config_.limit;
@@ -87,7 +87,7 @@ void EventFinder::gather(std::span<const L1Hit> hits, std::size_t first) noexcep
     }
 }
 
-/// Takes away the hit with the fewest partners until each has enough.
+/// Removes the hit with the fewest causal partners until each of the others has enough.
 void EventFinder::prune(std::span<const L1Hit> hits) noexcept {
     n_partners_.assign(near_.size(), 0);
     for (std::size_t i = 0; i < near_.size(); ++i)
@@ -123,11 +123,11 @@ std::span<const std::uint32_t> EventFinder::members(std::size_t event) const noe
     return std::span(members_).subspan(first, end - first);
 }
 
-/// Of an event that is found again from a later hit of it, the first counts, with the hits of both.
+/// An event that is found again from one of its later hits is joined with the first one, which gets the hits of both.
 void EventFinder::add(const EventSpan& event) noexcept {
     const bool is_new = events_.empty() || event.begin > events_.back().end;
     if (is_new) {
-        events_.push_back(event);  // reserved for as many as there can be
+        events_.push_back(event);  // never allocates: the constructor reserved room for all possible events
         events_.back().first_member = static_cast<std::uint32_t>(members_.size());
     }
     members_.insert(members_.end(), near_.begin(), near_.end());

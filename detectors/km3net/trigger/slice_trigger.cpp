@@ -10,7 +10,7 @@
 namespace anello::km3net {
 namespace {
 
-constexpr std::uint32_t max_l1 = 65'536;  // of a slice; 2070 DOMs at 1.8 kHz have 373,000: then a machine has a share
+constexpr std::uint32_t max_l1 = 65'536;  // of a slice; 2070 DOMs at 1.8 kHz have 373,000, and need several machines
 constexpr std::uint32_t n_samples = 64;
 
 std::int64_t units(double ns) noexcept {

@@ -20,14 +20,14 @@ namespace anello::km3net {
 
 struct SliceTriggerConfig {
     double l1_ns = 25, l2_ns = 10;
-    double l2_cos_min = 0;       ///< of the angle between two PMTs
-    bool different_pmts = true;  ///< an L1 needs two
-    std::uint32_t sn_pmts = 4;   ///< of one DOM within l2_ns: the supernova stream
-    double snapshot_ns = 1000;   ///< hits shown before and behind an event
+    double l2_cos_min = 0;       ///< smallest cosine of the angle between the two PMTs of an L2
+    bool different_pmts = true;  ///< an L1 needs hits on two PMTs
+    std::uint32_t sn_pmts = 4;   ///< PMTs of one DOM within l2_ns for the supernova stream
+    double snapshot_ns = 1000;   ///< time before and after an event whose hits are in its snapshot
     EventFinderConfig events;
 };
 
-/// An event for the display: its L0 hits, the first ones.
+/// An event for the display, with its first max_hits L0 hits.
 struct EventSample {
     static constexpr std::uint32_t max_hits = 512;
     std::uint64_t slice;
@@ -38,22 +38,22 @@ struct EventSample {
     std::array<float, max_hits> time_ns;  ///< from the event's first L1 hit
 };
 
-/// The stage trigger: L1, L2 and supernova coincidences of each DOM, events of several DOMs.
+/// The stage trigger finds L1, L2 and supernova coincidences in each DOM, and events of several DOMs.
 class SliceTrigger {
   public:
-    /// store: where messages go; null: nowhere. Counters: "trigger". Slices, store and clock must outlive it. Throws
-    /// ConfigError.
+    /// `store` takes the messages; null: none are written. Counters: "trigger". Slices, store and clock must outlive
+    /// the trigger. Throws ConfigError.
     SliceTrigger(const SliceTriggerConfig& config, std::span<const Dom> doms, SliceStore& slices, MessageStore* store,
                  const Clock& clock, CounterPage& page);
 
-    /// Has drained when it has looked at all slices that were passed on.
+    /// The stage has drained when it has processed all slices that were passed on.
     pipeline::Stage stage();
-    /// Control thread: an event that was offered.
+    /// The control thread takes an event that the trigger offered for display.
     bool try_take(EventSample& sample) noexcept { return samples_.try_take(sample); }
 
-    // Once the thread has ended.
+    // Call these only after the thread has ended.
     const std::vector<std::array<std::uint64_t, n_pmts>>& hits_by_pmt() const noexcept { return hits_by_pmt_; }
-    /// L1 of exactly two PMTs, [i][k] with i < k, of all DOMs.
+    /// Number of L1 of exactly two PMTs, [i][k] with i < k, summed over all DOMs.
     const std::array<std::array<std::uint64_t, n_pmts>, n_pmts>& pairs() const noexcept { return pairs_; }
 
   private:
@@ -72,7 +72,7 @@ class SliceTrigger {
     MessageStore* const store_;
     const Clock& clock_;
     Counters<TriggerCounter> counters_;
-    std::vector<CalibratedHits> hits_;  ///< by DOM, of the slice looked at
+    std::vector<CalibratedHits> hits_;  ///< by DOM, of the current slice
     std::vector<bool> is_used_;
     EventFinder finder_;
     std::vector<L1Hit> l1_;

@@ -5,8 +5,8 @@
 
 #include "core/counters/counters.hpp"
 
-/// Of the stage trigger: block "trigger". Hits of the slices = hits_used + hits_continued + hits_rejected;
-/// frames with data = frames_used + the three kinds of rejected ones.
+/// Counters of the stage trigger: block "trigger". Hits of the slices = hits_used + hits_continued + hits_rejected;
+/// frames with data = frames_used + the three kinds of rejected frames.
 namespace anello::km3net {
 
 enum class TriggerCounter : std::uint8_t {

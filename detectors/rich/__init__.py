@@ -1,10 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0
 """The RICH of NA62.
 
-anello.rich.find_rings(hit_x_mm, hit_y_mm, event_offset)   rings of a batch of events
-anello.rich.identify(radius_mm, radius_variance_mm2, momentum_gev)   electron, muon, pion or kaon
-anello.rich.tune(params, detector)                         the finder's parameters, fitted to a simulated detector
-anello.rich.time_clusters(hit_time_ns, event_offset)       hits of each event in groups by time
+anello.rich.find_rings(hit_x_mm, hit_y_mm, event_offset)   finds the rings of a batch of events
+anello.rich.identify(radius_mm, radius_variance_mm2, momentum_gev)   likelihoods of electron, muon, pion and kaon
+anello.rich.tune(params, detector)                         fits the finder's parameters to a simulated detector
+anello.rich.time_clusters(hit_time_ns, event_offset)       groups the hits of each event by time
 """
 
 from importlib import import_module
@@ -41,7 +41,7 @@ _MODULES = {
 
 
 def __getattr__(name: str) -> Any:
-    """Loaded when they are asked for: the command line reads this package to learn what chains there are."""
+    """Loads a name at its first use, because the command line imports this package only to list the chains."""
     if name not in _MODULES:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
     return getattr(import_module(f".{_MODULES[name]}", __name__), name)

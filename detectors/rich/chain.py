@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The NA62 RICH chain, as the command line leads it."""
+"""The NA62 RICH chain, as the command line starts, watches and stops it."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from anello.run.chain import MEAN_INTERVALS, Chain, GivenEvents, RunEnd
 from .configuration.config import RichConfig
 from .engine import Node, Source, engine
 
-if TYPE_CHECKING:  # the node's and the report's, which the front ends' process does not load
+if TYPE_CHECKING:  # modules of node and report, which the front ends' process does not load
     from anello.account.record import CounterDict
     from anello.account.verdict import Flaw
 
@@ -24,7 +24,7 @@ if TYPE_CHECKING:  # the node's and the report's, which the front ends' process 
 
 
 class RichChain(Chain):
-    """Four readout boards, rings, primitives."""
+    """The chain from four readout boards over rings to primitives."""
 
     config: RichConfig
 
@@ -39,7 +39,7 @@ class RichChain(Chain):
         return values
 
     def events_of(self, file: Path) -> GivenEvents:
-        """Its hits, and the rings of another reconstruction where a file of them lies beside it."""
+        """The hits of this file, and the rings of another reconstruction if a file of them lies next to it."""
         from .analysis import events_csv
 
         hits = events_csv.read(events_csv.read_hits, file)
@@ -73,7 +73,7 @@ class RichChain(Chain):
         from .account.record import RichRecord
 
         node = cast(Node, end.node)
-        decided = self._decisions(end)  # before the notices are read
+        decided = self._decisions(end)  # first, because it may add notices
         return RichRecord(
             config=self.config,
             **end.common(),
@@ -86,7 +86,7 @@ class RichChain(Chain):
         )
 
     def _decisions(self, end: RunEnd) -> dict[str, Any] | None:
-        """What the run stored; None where it stored nothing, or nothing that can be read: a disk may have been full."""
+        """Decisions that the run stored; None if there are none, or if the file is damaged, e.g. after a full disk."""
         path = end.directory / self.config.store.decisions
         if not (self.config.store.decisions and path.exists()):
             return None
@@ -100,7 +100,7 @@ class RichChain(Chain):
 
 
 def _hits_for_engine(events: HitEvents, config: RichConfig) -> tuple[Any, Any, Any]:
-    """PMT numbers, hit times in 1/256 tick from the event's time, and offsets."""
+    """Returns PMT numbers, hit times in 1/256 tick from the event's time, and offsets."""
     from .analysis.file_times import hit_times_fine
 
     if events.pmt is None:

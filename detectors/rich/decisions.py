@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Reading the decisions that a run has stored (HDF5, one file or several)."""
+"""Reads the decisions that a run has stored in one or several HDF5 files."""
 
 from pathlib import Path
 from typing import Any
@@ -15,11 +15,11 @@ QUALITY_COLUMNS = ("ring_n_assigned", "ring_log_likelihood_ratio", "ring_covaria
 
 
 def read(path: Path) -> dict[str, NDArray[Any]]:
-    """event_key u64[E], ring_offset u32[E + 1], ring_x_mm, ring_y_mm, ring_radius_mm f32[R], ring_n_hits u16[R]; where
-    the run had trigger.quality, ring_n_assigned u16[R], ring_log_likelihood_ratio f32[R] and ring_covariance_mm2
-    f32[R, 3, 3].
+    """Returns event_key u64[E], ring_offset u32[E + 1], ring_x_mm, ring_y_mm, ring_radius_mm f32[R], ring_n_hits
+    u16[R]; if the run had trigger.quality, also ring_n_assigned u16[R], ring_log_likelihood_ratio f32[R] and
+    ring_covariance_mm2 f32[R, 3, 3].
 
-    Raises OSError when it is no HDF5 file, KeyError when a column is missing.
+    Raises OSError when the file is not HDF5, KeyError when a column is missing.
     """
     parts = [_read_one(file) for file in columns.files(path)]
     found = {name: np.concatenate([part[name] for part in parts]) for name in parts[0]}
@@ -28,7 +28,7 @@ def read(path: Path) -> dict[str, NDArray[Any]]:
 
 
 def _read_one(file: Any) -> dict[str, NDArray[Any]]:
-    """Events whose rings are all there, and their rings in the events' order."""
+    """Returns the events whose rings are all in the file, and their rings in the order of events."""
     quality = QUALITY_COLUMNS if QUALITY_COLUMNS[0] in file else ()
     events, rings = columns.cut(file, EVENT_COLUMNS), columns.cut(file, (*RING_COLUMNS, *quality))
     n_rings, first = (events[name].astype(np.int64) for name in ("n_rings", "ring_offset"))

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The RICH before and after the exchange, in the ledger: from front ends to frames, and from frames to decisions."""
+"""The RICH's rows in the ledger of a farm: from front ends to frames, and from frames to decisions."""
 
 from collections.abc import Iterator, Sequence
 from typing import ClassVar
@@ -12,7 +12,7 @@ from .account.board_ledger import DISOWNED, SAME_TIME
 from .account.ledger import board_rows, decision_rows
 from .account.losses import less_effort, trigger_flaws
 
-PUBLISHER = "publish.decisions"  # "publish" gives built events to subscribers, before they are decided
+PUBLISHER = "publish.decisions"  # "publish" would be built events, before the decision
 NOT_FRAMED = {
     "fragments_beyond_burst": "beyond their burst", "fragments_of_unknown_burst": "of an unknown burst",
     "fragments_before_start": "before this node's start", "fragments_after_end": "after the end",
@@ -22,7 +22,7 @@ NEVER_FRAMED = ("fragments_beyond_burst", "fragments_of_unknown_burst", "fragmen
 
 
 class RichPart(DetectorPart):
-    """From front ends to frames, and from frames to decisions."""
+    """The RICH's part of a node: from front ends to frames, and from frames to decisions."""
 
     packs: ClassVar = {"framer": "framed"}
     causes: ClassVar = {
@@ -89,8 +89,8 @@ def _merger_rows(reader: Reader) -> Iterator[Row]:
 
 
 def farm_rows(nodes: Sequence[Counters], lost_mfps: bool) -> Iterator[Row]:
-    """lost_mfps: some MFPs did not reach a builder that lived to the end, or nodes are gone. How many fragments were in
-    those nobody has counted, and none are made up: the MFPs have rows of their own."""
+    """lost_mfps: some MFPs did not reach a builder that lived to the end, or nodes are gone. Nothing counts the
+    fragments in these MFPs, so there is no row for them; the MFPs have their own rows."""
     if not any("framer" in node for node in nodes) or not any("merge" in node for node in nodes):
         return
     framed = sum(node.get("framer", {}).get("fragments", 0) for node in nodes)

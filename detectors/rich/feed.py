@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The RICH before the exchange: its event is a time frame of a burst, its fragment a node's data in it."""
+"""The RICH before the exchange: an event is a time frame of a burst, a fragment is a node's data in this frame."""
 
 from collections.abc import Sequence
 from pathlib import Path
@@ -13,7 +13,7 @@ from .configuration.config import RichConfig
 
 
 class RichFeed(Feed[RichConfig]):
-    """The boards of the RICH, spread over the readout units."""
+    """Distributes the boards of the RICH over the readout units."""
 
     file_key = "store.decisions"
 
@@ -36,14 +36,14 @@ class RichFeed(Feed[RichConfig]):
         if chain.trigger.python:
             raise ConfigError(
                 "trigger.python",
-                "cannot be used behind the exchange",
+                "cannot be used after the exchange",
                 chain.trigger.python,
                 "Make it a plugin (trigger.plugin), or use anello run",
             )
         if chain.publish.to != "nothing" and self.config.output.to != "trigger":
             raise ConfigError(
                 "publish.to",
-                "must be nothing where nothing is decided behind the exchange",
+                "must be nothing when nothing is decided after the exchange",
                 chain.publish.to,
                 'Set output.to = "trigger"',
             )
@@ -54,7 +54,7 @@ class RichFeed(Feed[RichConfig]):
 
     @property
     def meps_per_burst(self) -> int:
-        """A burst's frames in whole multi-event packets; one more, for late data."""
+        """Number of multi-event packets for the frames of a burst, plus one for late data."""
         mep_ns = self.config.input.frame_ticks * TICK_NS * self.config.exchange.packing
         return int(self._chain.source.burst_ms * 1e6 / mep_ns) + 2
 

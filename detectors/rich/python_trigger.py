@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A trigger algorithm as a Python function, for prototypes: `anello run CONFIG --trigger my_module.py:decide`.
+"""Runs a Python function as trigger algorithm, for prototypes: `anello run CONFIG --trigger my_module.py:decide`.
 
 The function gets a Batch and returns one of
 - rings: anello.Rings, or the arrays (ring_offset[E + 1], x_mm[R], y_mm[R], radius_mm[R]); event e has the rings
@@ -35,7 +35,7 @@ NO_PRIMITIVE = 1  # the engine counts it as invalid and decides by the number of
 
 @dataclass(frozen=True)
 class Batch:
-    """E events with N hits, as read-only views of the engine's memory: copy what you keep beyond the call.
+    """E events with N hits, as read-only views of the engine's memory: copy data that you keep after the call.
 
     event_key: uint64[E], burst_id << 32 | timestamp_ticks. hit_offset: uint32[E + 1]; event e has the hits
     hit_offset[e] to hit_offset[e + 1] - 1: those inside trigger.in_time_window_ns. hit_id: uint16[N], PMT number.
@@ -55,12 +55,12 @@ class Batch:
 
     @cached_property
     def hit_time_ns(self) -> NDArray[np.float32]:
-        """float32[N]: from the event's time; made when first asked for."""
+        """float32[N]: times relative to the event's time; computed at the first use."""
         return self.hit_time_fine * np.float32(FINE_TIME_NS)
 
     @cached_property
     def n_hits(self) -> NDArray[np.int64]:
-        """int64[E]: hits of each event."""
+        """int64[E]: number of hits of each event."""
         offset = self.hit_offset.astype(np.int64)
         return offset[1:] - offset[:-1]
 
@@ -70,7 +70,7 @@ Columns = tuple[NDArray[Any], NDArray[Any], NDArray[Any], NDArray[Any], NDArray[
 
 
 class PythonTrigger:
-    """Called by the engine. Never passes on the function's exceptions: the first traceback becomes a notice."""
+    """The object that the engine calls. It catches the function's exceptions; the first traceback becomes a notice."""
 
     def __init__(self, function: Decide, name: str) -> None:
         self._function, self.name = function, name
@@ -93,14 +93,14 @@ class PythonTrigger:
             self._told = True
 
     def take_notices(self) -> list[str]:
-        """Those since the last call."""
+        """Notices since the last call."""
         with self._lock:
             notices, self._notices = self._notices, []
         return notices
 
 
 def load(name: str) -> PythonTrigger:
-    """`file.py:function`. Raises ConfigError: no such file or function, or an error while the file is read."""
+    """Loads `file.py:function`. Raises ConfigError if file or function do not exist, or if importing the file fails."""
     path, colon, function_name = name.rpartition(":")
     if not colon or not path.endswith(".py") or not function_name.isidentifier():
         raise ConfigError(FIELD, "must be file.py:function", name, "For example my_trigger.py:decide")
@@ -113,7 +113,7 @@ def load(name: str) -> PythonTrigger:
 
 
 def _import(path: Path, name: str) -> Any:
-    """Runs the file as a module of its own; it may import its neighbours, as a script may."""
+    """Imports the file as a separate module; like a script, it may import modules from its folder."""
     if not path.is_file():
         raise ConfigError(
             FIELD, "must name a file that exists", name, "A relative path begins at the working directory"
@@ -138,7 +138,7 @@ def _import(path: Path, name: str) -> Any:
 
 
 def as_columns(result: Any, n_events: int) -> Columns:
-    """What a function returned, as the engine takes it. Raises ValueError where a shape or a type is wrong."""
+    """Converts the function's result for the engine. Raises ValueError when a shape or a type is wrong."""
     if result is None:
         return _columns(n_events, np.zeros(n_events + 1, np.uint32), ())
     if isinstance(result, Rings):

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What the RICH gives to the rest of anello."""
+"""The parts that the RICH registers with anello."""
 
 from anello.registry import Registration, SearchKeys
 

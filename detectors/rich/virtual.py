@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The RICH's chain in virtual time (`anello simulate`)."""
+"""Runs the RICH's chain in virtual time (`anello simulate`)."""
 
 from dataclasses import replace
 
@@ -13,7 +13,7 @@ from .configuration.config import RichConfig
 
 
 def settings(config: RichConfig) -> dict[str, object]:
-    """As the chain's names of it (simulate/virtual_chain.cpp); bursts stay as they are drawn, of some milliseconds."""
+    """Settings with the names of simulate/virtual_chain.cpp. Bursts keep their random lengths of some milliseconds."""
     return {
         "layout": ",".join(config.threads.layout),
         "n_trigger_threads": max(1, config.trigger.threads),
@@ -24,7 +24,7 @@ def settings(config: RichConfig) -> dict[str, object]:
 
 
 def ledger(node: Counters, source: Counters, made: MadeByBoard, came: CameByBoard) -> Ledger:
-    """With a row for each board that holds its counter of numbers that did not come against their list."""
+    """The ledger, with a row per board that compares its counter of missing numbers with the list of them."""
     ledger = build_ledger(node, source, sequences=Sequences(made, came))
     boards = (_missing(Reader(node), board, ReceivedNumbers.of(log)) for board, log in came.items())
     return replace(ledger, boards=(*ledger.boards, *boards))

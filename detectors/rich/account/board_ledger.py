@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
 """The ledger of one RICH board, from its front end to the stage build.
 
-Two accounts are kept apart. By number: each packet (mep: event) that was made arrived, was withheld by the front end
-for a cause, or was sent whole and never arrived. By datagram: what the front end's system took is what this host's
-socket gave, what its kernel dropped, and an unexplained rest. The rest is never given another name.
+It has two separate accounts. By number: each packet (mep: event) that was made either arrived, or was withheld by the
+front end for a known cause, or was sent completely and never arrived. By datagram: the datagrams that the front end's
+system accepted are those that this host's socket delivered, those that its kernel dropped, and an unexplained rest.
 """
 
 from collections.abc import Iterator
@@ -41,19 +41,19 @@ from anello.account.ledger import (
 NEVER_CAME = "never came"
 CONFLICTING = "of a number that had come with other content"
 DISOWNED = "of an address that was not the board's"
-SAME_TIME = "of the same time as the one before"  # a repeated packet brings none: it is known by its number
+SAME_TIME = "of the same time as the one before"  # repeated packets are not among them: their numbers show them
 MAX_EVENTS = 255  # in one packet of mep
 
 
 @dataclass(frozen=True)
 class Sequences:
-    """What was made, and what came."""
+    """Numbers of the packets that front ends made, and of those that the node received."""
 
     made: MadeByBoard = field(default_factory=dict)
     came: CameByBoard = field(default_factory=dict)
 
     def of(self, board: int, by_events: bool) -> Matched | None:
-        """None where one side is not known, or not whole."""
+        """Returns None when one of the two lists is missing or incomplete."""
         if board not in self.made or board not in self.came:
             return None
         made, came = SentNumbers.of(self.made[board]), ReceivedNumbers.of(self.came[board])
@@ -62,7 +62,7 @@ class Sequences:
 
 @dataclass(frozen=True)
 class BoardView:
-    """The counters of one board, of the node and of its front end, and what is known number by number."""
+    """The counters of one board in the node and in its front end, and its packet numbers as far as they are known."""
 
     reader: Reader
     source_reader: Reader | None
@@ -73,7 +73,7 @@ class BoardView:
 
     @property
     def level(self) -> str:
-        """What the sequence counts."""
+        """Unit that the sequence numbers count: packets or events."""
         return "fragments" if self.by_events else "packets"
 
     def got(self, name: str) -> int:
@@ -83,7 +83,7 @@ class BoardView:
         return self.reader(f"build.board{self.board}", name)
 
     def builder_row(self) -> Row:
-        """An event has this board's fragment, or lacks it."""
+        """Each event either has this board's fragment or lacks it."""
         merged = self.reader("build", "events_built") - self.built("missing")
         return self.row(
             "fragments",
@@ -113,27 +113,27 @@ class BoardView:
         return [(f"malformed: {name}", int(value)) for name, value in verdicts.items() if name != "ok"]
 
     def n_own(self, level: str) -> int:
-        """Placed, without what came before the board's own address was known."""
+        """Number placed in buffers, without those that arrived before the board's address was known."""
         return self.got(level) - self.got(f"disowned_{level}")
 
     # --- By number ------------------------------------------------------------------------------------------------
     @cached_property
     def withheld(self) -> dict[str, int]:
-        """Numbers that did not come because of the front end, by cause."""
+        """Numbers that did not arrive because the front end withheld them, by cause."""
         if self.numbers:
             return {cause: self.numbers.n(cause) for cause in CAUSES}
         return {cause: self.sent(f"{self.level}_{name}") for cause, name in COUNTED.items()}
 
     @property
     def arrived(self) -> int:
-        """By number, each once; of mep without the ends of burst, which have numbers too."""
+        """Sequence numbers that arrived, each counted once; for mep without ends of burst, which have numbers, too."""
         if self.by_events:
             return self.got("distinct_sequences") - self.got("bursts_ended")
         return self.n_own("packets") + self.got("dropped_packets")
 
     @cached_property
     def never_came(self) -> int:
-        """Sent whole, and not seen."""
+        """Number of packets that were sent completely and never received."""
         if not self.source_reader:
             return self.got("lost_sequences")
         if self.numbers:
@@ -147,18 +147,18 @@ class BoardView:
     # --- By datagram ----------------------------------------------------------------------------------------------
     @cached_property
     def rubbish(self) -> int:
-        """Malformed datagrams beyond those that the front end spoilt: it did not send them so."""
+        """Malformed datagrams in excess of those that the front end spoilt on purpose."""
         spoilt = self.sent("packets_truncated_injected") + self.sent("packets_corrupted_injected")
         return max(sum(n for _, n in self.malformed) - spoilt, 0)
 
     @cached_property
     def received(self) -> int:
-        """Datagrams that may be the front end's."""
+        """Datagrams that may have come from the front end."""
         return self.got("datagrams") - self.rubbish - self.strangers
 
     @cached_property
     def strangers(self) -> int:
-        """Datagrams from other addresses than the board's own; a few may have been counted as such by mistake."""
+        """Datagrams from other addresses than the board's; a few of the board's own may be among them."""
         return self.got("strangers") - self.got("mistaken_strangers") + self.got("disowned_packets")
 
     @cached_property
@@ -174,19 +174,19 @@ class BoardView:
 
     @cached_property
     def unexplained(self) -> int:
-        """Datagrams that the front end's system took, and that neither came nor were dropped or refused here."""
+        """Datagrams that the front end's system accepted, and this host neither received nor dropped nor refused."""
         return self.sent("datagrams_sent") - self.received - self.kernel_dropped - self.taken_for_strangers
 
     @property
     def misses_a_marker(self) -> bool:
-        """So that the last that came may be an early one. (The ends of burst of mep are no markers but events.)"""
+        """True when a marker is missing, so that the last one received may be an early one. (mep has no markers.)"""
         return not self.by_events and self.got("markers") < self.sent("burst_markers")
 
     @property
     def n_of_others(self) -> int:
         """Upper bound on the recognizable datagrams sent by others."""
         again = self.got("duplicate_packets") - self.sent("packets_duplicated_injected")
-        if self.by_events:  # an end of burst is sent several times, and counted here from the second on
+        if self.by_events:  # an end of burst is sent several times; its repeats count here
             again -= self.sent("burst_markers") - self.got("bursts_ended")
         never_made = size(self.numbers.never_made) if self.numbers else 0
         not_used = self.got("stray_packets") + self.got("conflicting_packets")
@@ -198,8 +198,8 @@ class BoardView:
 
     @cached_property
     def cause_of_never_came(self) -> str:
-        """In words: counted causes that can have taken them, and what no counter explains."""
-        most = MAX_EVENTS if self.by_events else 1  # numbers in a datagram
+        """Text: the counted causes that can explain the loss, and the number that no counter explains."""
+        most = MAX_EVENTS if self.by_events else 1  # largest number of sequence numbers in a datagram
         counted = [
             ("dropped by the kernel", most * self.kernel_dropped),
             (TAKEN_FOR_STRANGERS, most * (self.got("mistaken_strangers") + self.taken_for_strangers)),
@@ -212,14 +212,14 @@ class BoardView:
 
     @property
     def problem_of_never_came(self) -> str:
-        """On one host, every loss must have been counted."""
+        """Reports losses that no counter explains; on a single host there must be none."""
         if not self.source_reader or not self.never_came or UNEXPLAINED not in self.cause_of_never_came:
             return ""
         return f"{self.never_came} {self.level} were sent on this host and never came: {self.cause_of_never_came}"
 
     # --- What was lost --------------------------------------------------------------------------------------------
     def losses(self) -> Iterator[Loss]:
-        """What was made and did not come, by cause, with the numbers where they are known."""
+        """Packets that were made and did not arrive, by cause, with their numbers if they are known."""
         where, level = f"board {self.board}", self.level
         for cause, n in self.withheld.items() if self.source_reader else ():
             which = self.numbers.causes[cause] if self.numbers else ()
@@ -233,7 +233,7 @@ class BoardView:
             yield Loss(level, "sent before the node joined", before, False, where)
 
     def losses_by_now(self) -> Iterator[Loss]:
-        """While the board sends: what is on its way is not lost."""
+        """Losses so far while the board still sends; packets that are on their way do not count as lost."""
         gaps, counted = self.got("lost_sequences"), [("dropped by the kernel", self.got("kernel_dropped"))]
         withheld = self.withheld if self.source_reader else {}
         rest = possible_causes(gaps, counted, NEVER_CAME, rest=False)
@@ -262,7 +262,7 @@ def _arrived(view: BoardView) -> list[Part]:
 
 
 def _made_row(view: BoardView) -> Row:
-    """By number. What came with a number that was never made is taken off, and named."""
+    """Account by number. It subtracts and names numbers that arrived but were never made."""
     arrived, problem = _arrived(view), view.problem_of_never_came
     strange = (size(view.numbers.never_made), size(view.numbers.never_sent)) if view.numbers else (0, 0)
     if sum(strange) and not view.sent("packets_corrupted_injected"):
@@ -274,7 +274,7 @@ def _made_row(view: BoardView) -> Row:
 
 
 def _sent_row(view: BoardView) -> Row:
-    """By datagram. More may come than was sent where others send to the port too."""
+    """Account by datagram. More can arrive than the board sent, when others also send to the port."""
     problem, rest = "", view.unexplained
     if rest > 0 and view.one_host:
         problem = f"{rest} datagrams were sent on this host, did not arrive, and were not dropped by the kernel"
@@ -289,7 +289,7 @@ def _sent_row(view: BoardView) -> Row:
 
 
 def _heard_row(view: BoardView) -> Row:
-    """What the sequence numbers say that came, against what was made."""
+    """Compares the number received, according to sequence numbers, with the number made."""
     made, dead = view.sent(view.level), view.sent(f"{view.level}_dead_board")
     seen = view.got("distinct_sequences") - (view.got("bursts_ended") if view.by_events else 0)
     passed_over, before = view.got("lost_sequences"), view.got("before_joining")
@@ -302,8 +302,8 @@ def _heard_row(view: BoardView) -> Row:
 
 
 def _announced_rows(view: BoardView) -> Iterator[Row]:
-    """What markers announced is what was made before them. Where markers of a board are missing, the last that came
-    may be an early one. Where the sequence counts events, each burst ends with an event of its own."""
+    """Markers announce the number made before them. When markers of a board are missing, the last one received may be
+    an early one. When the sequence counts events, each burst ends with a special event."""
     for level in ("fragments",) if view.by_events else ("packets", "fragments", "hits"):
         made, announced = view.sent(level), view.got(f"announced_{level}")
         if view.by_events:
@@ -317,7 +317,7 @@ def _announced_rows(view: BoardView) -> Iterator[Row]:
 
 
 def _known_row(view: BoardView) -> Row:
-    """The front end is elsewhere: its numbers tell how many there were."""
+    """For a front end on another machine: its sequence numbers give the number made."""
     known = view.got("distinct_sequences") + view.got("lost_sequences") + view.got("before_joining")
     if view.by_events:
         known -= view.got("bursts_ended")
@@ -357,7 +357,7 @@ def _placed_rows(view: BoardView) -> Iterator[Row]:
             if view.by_events and level == "fragments":
                 total += view.got("bursts_ended")
                 name = "made, and ends of burst"
-        elif view.by_events and level == "hits":  # no packet of this format tells how many hits were sent
+        elif view.by_events and level == "hits":  # no packet of this format gives the number of hits sent
             continue
         else:
             total = view.got(f"announced_{level}") + view.got(f"unannounced_{level}")

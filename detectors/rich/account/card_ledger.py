@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The ledger where the network card's model has merged (receive.nanet_merge), from frames to events in memory.
+"""The ledger, from frames to events in memory, when the network card's model merges events (receive.nanet_merge).
 
-What the card's registers say stands against what front ends made, and against what the host found in memory. The card
-keeps no books of single packets: where some did not reach its merger, each counted by its cause, their fragments are
-what is left of those that were made.
+It compares the card's registers with the counters of the front ends, and with the data that the host found in memory.
+The card does not record single packets. It counts packets that did not reach its merger by cause; the number of their
+fragments is the number made minus the number merged.
 """
 
 from collections.abc import Iterator, Mapping
@@ -26,7 +26,7 @@ REFUSED = {
 
 
 def has_merged(node: Counters) -> bool:
-    """The card, in this run."""
+    """True when the card merged the events of this run."""
     return MERGER in node
 
 
@@ -37,7 +37,7 @@ def boards_of(node: Counters) -> list[int]:
 
 
 def card_losses(node: Counters) -> dict[str, int]:
-    """What did not reach the merger, by cause; causes with none are left out."""
+    """Number of datagrams that did not reach the merger, by cause; causes without datagrams are left out."""
     card, merger = node.get(CARD, {}), node[MERGER]
     counts = {"dropped by the kernel": card.get("socket_dropped", 0)}
     counts |= {f"frames {words}": card.get(name, 0) for name, words in REFUSED.items()}
@@ -53,7 +53,7 @@ def _verdicts(merger: Mapping[str, int]) -> list[Part]:
 
 @dataclass(frozen=True)
 class CardView:
-    """The counters of a node whose card has merged, and of its front ends where they are known."""
+    """The counters of a node whose card merges, and of its front ends if they are known."""
 
     node: Reader
     source: Reader | None
@@ -84,7 +84,7 @@ class CardView:
     # --- From front ends to the merger ----------------------------------------------------------------------------
     @cached_property
     def came(self) -> int:
-        """Datagrams for our ports."""
+        """Datagrams for this node's ports."""
         return self.card("frames") - self.card("other_frames")
 
     @cached_property
@@ -102,14 +102,14 @@ class CardView:
 
     @cached_property
     def n_malformed(self) -> int:
-        """Datagrams beyond those that the front ends spoilt."""
+        """Malformed datagrams in excess of those that the front ends spoilt on purpose."""
         n = sum(self.merger(name) for name in self.node.counters[MERGER] if _is_bad_verdict(name))
         names = ("packets_truncated_injected", "packets_corrupted_injected")
         return max(n - sum(self.sent(board, name) for board in self.boards for name in names), 0)
 
     @cached_property
     def n_lost(self) -> int:
-        """Frames and datagrams that came from the front ends and did not reach the merger, whatever kept them."""
+        """Frames and datagrams of the front ends that were received and did not reach the merger, for any cause."""
         refused = sum(self.card(name) for name in REFUSED)
         gone = self.kernel_dropped if self.source else self.card("socket_dropped")
         return refused + self.n_malformed + gone + max(self.unexplained, 0)
@@ -128,11 +128,11 @@ class CardView:
         ]
 
     def withheld(self, board: int) -> list[Part]:
-        """By the front end, or spoilt by it."""
+        """Fragments that the front end withheld or spoilt."""
         return [(cause, self.sent(board, f"fragments_{name}")) for cause, name in COUNTED.items()]
 
     def made(self, board: int) -> int:
-        """Those that were sent twice count twice."""
+        """Fragments that the board made; those sent twice count twice."""
         return self.sent(board, "fragments") + self.sent(board, "fragments_duplicated_injected")
 
     def not_merged(self, board: int) -> int:
@@ -151,7 +151,7 @@ def _is_bad_verdict(name: str) -> bool:
 
 
 def card_rows(view: CardView) -> Iterator[Row]:
-    """Up to the batches of events."""
+    """All rows from frames to the batches of events."""
     if view.source:
         yield _sent_row(view)
     yield from _verdict_rows(view)
@@ -199,11 +199,11 @@ def _made_row(view: CardView, board: int) -> Row:
 
 
 def _hits_row(view: CardView) -> Row:
-    """The card does not count the hits of what it did not merge, nor those of rejected events."""
+    """The card counts neither the hits of fragments that it did not merge, nor those of rejected events."""
     made, merged = sum(view.sent(board, "hits") for board in view.boards), view.merger("hits")
     not_merged = sum(view.made(board) - view.outcomes(board)[0][1] for board in view.boards)
     parts = [("in merged events", merged)]
-    if merged > made and not_merged:  # of a packet that came twice, and for the first time late
+    if merged > made and not_merged:  # a packet arrived twice, the first time late
         return view.row("hits", "made, and sent twice", merged, parts)
     if not_merged or view.merger("events_rejected"):
         parts.append(("of fragments not merged, or rejected", made - merged))
@@ -211,7 +211,7 @@ def _hits_row(view: CardView) -> Row:
 
 
 def _memory_rows(view: CardView) -> Iterator[Row]:
-    """What the card says that it wrote is what was read."""
+    """The number of events that the card wrote must equal the number read from memory."""
     yield view.row(
         "records",
         "written by the card",

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The ledger of the NA62 RICH chain: packets, fragments, hits, events, decisions."""
+"""The ledger of the NA62 RICH chain accounts for packets, fragments, hits, events and decisions."""
 
 from collections.abc import Iterator
 
@@ -17,12 +17,12 @@ def build_ledger(
     by_events: bool = False,
     sequences: Sequences | None = None,
 ) -> Ledger:
-    """From the counters of a node that has drained and, where known, of the front ends.
+    """Makes the ledger from the counters of a node that has drained and, if known, of the front ends.
 
-    Without the front ends' counters their totals are what sequence numbers and markers tell. one_host: both ends stand
-    on this machine, so that no network can lose anything and every loss must have been counted by the kernel.
-    by_events: the format's sequence counts events (mep), not packets (mgp). sequences: which numbers were made and
-    which came; without them losses are only counted.
+    Without the front ends' counters, sequence numbers and markers give the totals. one_host: both ends are on this
+    machine, so that no network can lose anything and the kernel must have counted every loss. by_events: the format's
+    sequence counts events (mep), not packets (mgp). sequences: the numbers made and received; without them losses are
+    only counted.
     """
     if has_merged(node):
         return _card_ledger(node, source, one_host=one_host)
@@ -35,7 +35,7 @@ def build_ledger(
 
 
 def _card_ledger(node: Counters, source: Counters | None, *, one_host: bool) -> Ledger:
-    """The card keeps no books by number, and has merged."""
+    """The ledger when the card merged: the card does not record packet numbers."""
     view = CardView(Reader(node), Reader(source) if source else None, one_host)
     rows = [*card_rows(view), *_built_rows(Reader(node), boards_of(node)), *decision_rows(Reader(node))]
     return Ledger(tuple(rows), losses=tuple(view.losses()))
@@ -44,7 +44,7 @@ def _card_ledger(node: Counters, source: Counters | None, *, one_host: bool) -> 
 def board_rows(
     node: Counters, source: Counters | None = None, *, one_host: bool = False, by_events: bool = False
 ) -> Iterator[Row]:
-    """Of each board that a node receives: packets, fragments and hits, up to the stage build."""
+    """Rows for each board of a node: packets, fragments and hits, up to the stage build."""
     for view in board_views(node, source, one_host=one_host, by_events=by_events):
         yield from intake_rows(view)
 
@@ -57,7 +57,7 @@ def board_views(
     by_events: bool,
     sequences: Sequences | None = None,
 ) -> list[BoardView]:
-    """As build_ledger says."""
+    """Views of the boards; the arguments are those of build_ledger."""
     known = sequences or Sequences()
     return [
         BoardView(
@@ -68,7 +68,8 @@ def board_views(
 
 
 def losses_by_now(node: Counters, source: Counters | None, *, by_events: bool) -> Iterator[Loss]:
-    """Of a run that goes on: gaps in the boards' numbers, without what the front ends withheld. They may close."""
+    """Losses so far in a run: gaps in the boards' numbers, minus what front ends withheld. Late packets may close
+    them."""
     if has_merged(node):
         yield from CardView(Reader(node), None, one_host=False).losses()
         return
@@ -126,7 +127,7 @@ def _event_rows(node: Reader, boards: list[int]) -> Iterator[Row]:
 
 
 def _built_rows(node: Reader, boards: list[int]) -> Iterator[Row]:
-    """Whoever merged."""
+    """Rows of built events, for both the merger and the card."""
 
     def built(name: str) -> int:
         return node("build", name)
@@ -183,7 +184,7 @@ EFFORTS = (
 
 
 def decision_rows(node: Reader, publisher: str = "publish") -> Iterator[Row]:
-    """From decisions to primitives, to the file and to subscribers of that publisher."""
+    """Rows from decisions to primitives, to the file and to subscribers of this publisher."""
     decided = node("trigger", "events")
     yield node.row("decisions", "decided", decided, [(label, node("trigger", name)) for label, name in RINGS])
     yield node.row("decisions", "decided", decided, [(label, node("trigger", name)) for label, name in EFFORTS])
@@ -241,7 +242,8 @@ def _emit_rows(node: Reader) -> Iterator[Row]:
 
 
 def _listener_rows(node: Reader) -> Iterator[Row]:
-    """Our own listener. A received frame must be right; one not received was still sent."""
+    """Rows of the node's own listener. A frame that it received must be correct; a frame not received was still
+    sent."""
     sent, came, right = node("emit", "frames_sent"), node("listener", "datagrams"), node("listener", "frames")
     problem = "" if came == right else f"{came - right} frames were heard and are wrong"
     yield node.row(

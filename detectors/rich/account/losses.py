@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What a run of the RICH chain lost, by cause, from its counters."""
+"""The losses of a run of the RICH chain, by cause, from its counters."""
 
 from anello.account.ledger import Counters, Ledger, count_of
 from anello.account.verdict import (
@@ -42,26 +42,26 @@ LOSSES = {
 
 
 def bursts_ended(node: Counters) -> int:
-    """By the board that came farthest."""
+    """Number of bursts that ended, from the board that has seen most ends."""
     if has_merged(node):
         return node.get("build", {}).get("bursts_out", 0)
     return max((block.get("bursts_ended", 0) for block in receive_blocks(node).values()), default=0)
 
 
 def payload_bytes(node: Counters) -> int:
-    """Of datagrams; where the card has merged, of all frames that it was given."""
+    """Bytes of all datagrams; when the card merges, of all frames that it received."""
     if has_merged(node):
         return node["nanet"].get("payload_bytes", 0)
     return sum(block.get("bytes", 0) for block in receive_blocks(node).values())
 
 
 def losses(node: Counters) -> dict[str, int]:
-    """Packets not used, by cause, all boards; causes with none are left out."""
+    """Packets of all boards that were not used, by cause; causes without packets are left out."""
     if has_merged(node):
         return card_losses(node)
     blocks = receive_blocks(node)
     counts = {label: sum(block.get(name, 0) for block in blocks.values()) for name, label in LOSSES.items()}
-    refused = node.get("nanet", {}).get("refused", 0)  # among those that the backend says were dropped
+    refused = node.get("nanet", {}).get("refused", 0)  # subset of the packets that the backend counts as dropped
     counts[LOSSES["kernel_dropped"]] = max(counts[LOSSES["kernel_dropped"]] - refused, 0)
     counts["refused by the card"] = refused
     for block in blocks:
@@ -89,25 +89,26 @@ NODE_LOSSES = {
 
 
 def node_losses(node: Counters) -> dict[str, int]:
-    """Losses after the receive stage, by cause; causes with none are left out."""
+    """Losses after the stage receive, by cause; causes without losses are left out."""
     counts = {
         label: count_of(node, block, name) for block, names in NODE_LOSSES.items() for name, label in names.items()
     }
     return {label: n for label, n in counts.items() if n}
 
 
-APART = ("events_incomplete", "fragments_duplicate")  # what of these is a flaw is told by other causes, too
+APART = ("events_incomplete", "fragments_duplicate")  # where these are flaws, other causes report them
 
 
 def of_same_time(node: Counters, source: Counters | None) -> int:
-    """Fragments. The card knows no packet by its number: those that front ends repeated on purpose are among them."""
+    """Fragments with the time of the one before. If the card merged, this leaves out repeats that front ends made on
+    purpose, because the card does not know packets by number."""
     repeated = (block.get("fragments_duplicated_injected", 0) for block in (source or {}).values())
     n = node.get("build", {}).get("fragments_duplicate", 0)
     return max(n - sum(repeated), 0) if has_merged(node) else n
 
 
 def flaws(node: Counters, source: Counters | None, config: RichConfig, ledger: Ledger) -> list[Flaw]:
-    """What is wrong with the run, apart from the packets missing in its ledger."""
+    """Everything that is wrong with the run, apart from the packets missing in its ledger."""
     blocks = receive_blocks(node)
     dropped = config.receive.policy in DROP_POLICIES
     by_policy = [
@@ -143,7 +144,7 @@ def flaws(node: Counters, source: Counters | None, config: RichConfig, ledger: L
 
 
 def flaws_by_now(node: Counters, source: Counters | None, config: RichConfig) -> list[Flaw]:
-    """Of a run that goes on."""
+    """Flaws of a run that has not ended."""
     gaps = Ledger((), losses=tuple(losses_by_now(node, source, by_events=config.source.format == "mep")))
     return [*losses_of(gaps), *flaws(node, source, config, gaps)]
 
@@ -158,7 +159,7 @@ def less_effort(node: Counters, most_share: float) -> list[Flaw]:
 
 
 def card_flaws(node: Counters, *, dropped: bool) -> list[Flaw]:
-    """Of the network card's model, where there is one."""
+    """Flaws of the network card's model, if the run has one."""
     card, merger = node.get("nanet", {}), node.get("nanet.merge", {})
     return [
         Flaw("packets dropped, the merger's store was full", merger.get("packets_dropped", 0), ordered=dropped),
@@ -169,6 +170,6 @@ def card_flaws(node: Counters, *, dropped: bool) -> list[Flaw]:
 
 
 def trigger_flaws(node: Counters) -> list[Flaw]:
-    """Batches that a user-defined algorithm failed to decide: they go on without rings, their decisions are lost."""
+    """Batches for which a user's algorithm failed: they continue without rings, their decisions are lost."""
     n = node.get("trigger", {}).get("plugin_failed_batches", 0)
     return [Flaw("batches without rings, the trigger plug-in failed", n)] if n else []

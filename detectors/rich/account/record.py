@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The results of a run of the RICH chain, as plain values."""
+"""A record holds the results of a run of the RICH chain as plain values."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
@@ -35,19 +35,19 @@ LEGS = {
 
 
 def whole_leg(latency: Mapping[str, Any]) -> str:
-    """The leg that a deadline is kept by: from the event itself, or, where front ends do not tell when their bursts
-    began, from its packet."""
+    """The latency to which a deadline applies: it begins at the event or, if front ends do not announce when their
+    bursts began, at the sending of the packet."""
     return "event_to_decided" if latency.get("event_to_decided", {}).get("count") else "sent_to_decided"
 
 
 @dataclass(frozen=True)
 class RichRecord(Record):
-    """One run of the RICH chain."""
+    """Results of one run of the RICH chain."""
 
     config: RichConfig
     execution: Arrays = field(default_factory=dict)
-    events: Arrays = field(default_factory=dict)  # Node.events: some events with hits and found rings
-    decisions: Arrays | None = None  # decisions.read: more events, without hits, where the run stored them
+    events: Arrays = field(default_factory=dict)  # from Node.events: some events with hits and found rings
+    decisions: Arrays | None = None  # from decisions.read: more events, without hits, if the run stored them
     truth: Arrays | None = None  # Source.truth
     reference: Rings | None = None  # rings of another reconstruction, one set per pool event
     positions: NDArray[np.float32] | None = None  # [1952, 2] fit frame, mm
@@ -79,21 +79,21 @@ class RichRecord(Record):
 
     @property
     def beam_s(self) -> float:
-        """Time with beam on: bursts that came to their end, without gaps, and what front ends that were too slow added
-        to them."""
+        """Time with beam on in s: bursts that ended, without the gaps between them, including the time that slow front
+        ends added."""
         forgone_s = (self.source or {}).get("source", {}).get("time_forgone_ns", 0) * 1e-9
         return bursts_ended(self.node) * self.config.source.burst_ms * 1e-3 + forgone_s
 
     def kept_events(self) -> "KeptEvents | None":
-        """The events that have hits, for displays."""
+        """Events with hits, for displays."""
         return KeptEvents.of(self, self.events)
 
     def judged_events(self) -> "KeptEvents | None":
-        """The events that scores are taken from: the stored decisions, else those kept for displays."""
+        """Events for the scores: the stored decisions or, without them, the events kept for displays."""
         return KeptEvents.of(self, self.events if self.decisions is None else self.decisions)
 
     def scores(self) -> Scores | None:
-        """Found rings against the simulation's truth, where it is known."""
+        """Compares found rings with the simulation's truth; None when it is not known."""
         return self._scores
 
     @cached_property
@@ -104,7 +104,7 @@ class RichRecord(Record):
         return score(kept.true, kept.found, kept.true_in_time, repeats=kept.pool_index)
 
     def agreement(self) -> Agreement | None:
-        """Found rings against the reference's, each pool event once."""
+        """Compares found rings with those of the reference, each pool event once."""
         kept = self.judged_events()
         if kept is None or self.reference is None:
             return None
@@ -114,9 +114,9 @@ class RichRecord(Record):
 
 @dataclass(frozen=True)
 class KeptEvents:
-    """Decided events whose pool event the source knows: found rings beside true or reference ones."""
+    """Decided events whose pool event the source knows: found rings with true rings or those of the reference."""
 
-    index: NDArray[np.int64]  # into the decided events
+    index: NDArray[np.int64]  # index among the decided events
     pool_index: NDArray[np.int64]
     found: Rings
     true: Rings | None
@@ -136,13 +136,13 @@ class KeptEvents:
         return cls(index, pool, found, true, in_time, reference)
 
     def missed(self) -> Missed | None:
-        """What was not found of what should have been, by event; None where that is not known."""
+        """Rings that should have been found and were not, by event; None when the true rings are not known."""
         if self.reference is not None:
             return missed(self.reference, self.found, min_hits=0)
         return None if self.true is None else missed(self.true, self.found, self.true_in_time)
 
     def known_rings(self, row: int) -> Rings | None:
-        """What should have been found in this event: the reference's rings, or the true ones in time."""
+        """Rings that should be found in this event: the reference's rings, or the true rings in time."""
         if self.reference is not None:
             return self.reference.of_event(row)
         if self.true is None or self.true_in_time is None:
@@ -154,13 +154,13 @@ class KeptEvents:
 
 
 def _joined(keys: NDArray[Any], known: NDArray[Any]) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-    """Positions in keys and in known of the keys that both have. Keys are unique in a run."""
+    """Positions, in `keys` and in `known`, of the keys that are in both. Keys are unique in a run."""
     _, left, right = np.intersect1d(keys, known, return_indices=True)
     return left, right
 
 
 def found_rings(events: Arrays) -> Rings:
-    """The found rings of Node.events."""
+    """Converts the found rings of Node.events."""
     columns = (events["ring_x_mm"], events["ring_y_mm"], events["ring_radius_mm"], events["ring_n_hits"])
     return Rings(*columns, events["ring_offset"])
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Hits of one event in groups that belong together in time."""
+"""Groups the hits of an event that belong together in time."""
 
 from dataclasses import dataclass
 
@@ -14,8 +14,8 @@ from .rings import checked_offsets, checked_reals
 
 @dataclass(frozen=True)
 class TimeClusters:
-    """Clusters of E events as structure of arrays; event e has the clusters event_offset[e] to event_offset[e + 1] - 1,
-    in the order of time.
+    """Time clusters of E events as structure of arrays. Event e has the clusters event_offset[e] to
+    event_offset[e + 1] - 1, sorted by time.
 
     hit_cluster: uint32[N], the cluster of each hit. time_ns: float32[C], mean time of a cluster's hits.
     n_hits: uint32[C]. event_offset: uint32[E + 1], from 0 to C.
@@ -33,13 +33,13 @@ class TimeClusters:
 def time_clusters(
     hit_time_ns: ArrayLike, event_offset: ArrayLike, *, half_window_ns: float = 5.0, n_passes: int = 2
 ) -> TimeClusters:
-    """Groups the hits of each event by their times: the particle in time, other particles, lone hits.
+    """Groups the hits of each event by their times: the particle in time, other particles, single hits.
 
     hit_time_ns: float32[N], finite. event_offset: uint32[E + 1], as in find_rings. half_window_ns: a hit belongs to
     the nearest cluster whose mean is at most this far away, in each of n_passes passes. Every hit is in one
-    cluster, alone if need be, and the order of hits does not matter.
+    cluster, if necessary alone. The result does not depend on the order of hits.
 
-    Raises ValueError for a wrong shape, type or value, and EngineMissingError where the engine is not built.
+    Raises ValueError for a wrong shape, type or value, and EngineMissingError when the engine is not built.
     """
     time_ns = checked_reals("hit_time_ns", hit_time_ns)
     offset = checked_offsets(event_offset, len(time_ns), "hit_time_ns")

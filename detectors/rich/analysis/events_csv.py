@@ -1,10 +1,11 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Real events from text files.
+"""Reads real events from text files.
 
-Hits: a line per hit, columns `event,x_mm,y_mm` and, where known, `pmt_seq` (0..1951), `time_ns` (from any zero) and
-`in_time` (0 or 1). Rings: a line per ring, columns `event,ring_x_mm,ring_y_mm,ring_radius_mm` and, where known,
-`n_hits`, `particle`. A line without ring values says that the event has none. Columns `run` and `burst` tell events of
-the same number apart. Positions are in the fit frame, mm. Other columns are left alone.
+A file of hits has a line per hit, with columns `event,x_mm,y_mm` and, if known, `pmt_seq` (0..1951), `time_ns` (from
+any zero) and `in_time` (0 or 1). A file of rings has a line per ring, with columns `event,ring_x_mm,ring_y_mm,
+ring_radius_mm` and, if known, `n_hits`, `particle`; a line without ring values means that the event has no ring.
+Columns `run` and `burst` distinguish events with the same number. Positions are in the fit frame, in mm. Other columns
+are ignored.
 """
 
 import csv
@@ -30,9 +31,9 @@ RING_COLUMNS = ("ring_x_mm", "ring_y_mm", "ring_radius_mm")
 class HitEvents:
     """Events of a file, in the order in which they first appear.
 
-    event_key: int64[E, K], what the file's columns of key_columns (of KEY, `event` last) say. event_offset:
-    uint32[E + 1]. x_mm, y_mm: float32[N]. pmt: uint16[N], time_ns: float64[N], or None where the file has none.
-    in_time: bool[N], all true where the file does not say.
+    event_key: int64[E, K], values of the columns key_columns (a part of KEY, `event` last). event_offset:
+    uint32[E + 1]. x_mm, y_mm: float32[N]. pmt: uint16[N] and time_ns: float64[N], or None if the file has none.
+    in_time: bool[N], all true if the file has no such column.
     """
 
     key_columns: tuple[str, ...]
@@ -50,16 +51,16 @@ class HitEvents:
 
     @property
     def n_hits(self) -> NDArray[np.int64]:
-        """int64[E]: of each event."""
+        """int64[E]: number of hits of each event."""
         return n_of_events(self.event_offset)
 
     @property
     def event_index(self) -> NDArray[np.int64]:
-        """int64[N]: the event of each hit."""
+        """int64[N]: index of the event of each hit."""
         return np.repeat(np.arange(self.n_events), self.n_hits)
 
     def name(self, event: int) -> str:
-        """Of an event, by its index: 7, or run 3 burst 1 event 7."""
+        """Name of the event with this index: `7`, or `run 3 burst 1 event 7`."""
         key = [str(one) for one in self.event_key[event]]
         return (
             key[-1]
@@ -86,8 +87,8 @@ class HitEvents:
         return self.only(self.in_time)
 
     def only_distinct(self) -> "HitEvents":
-        """With one hit of each photomultiplier of an event, or of each place where the file has none: a double pulse
-        is no second point of a circle."""
+        """The same events with one hit for each photomultiplier (or position, if the file has no PMT numbers): a double
+        pulse is not a second point of a circle."""
         places = [self.pmt] if self.pmt is not None else [self.x_mm, self.y_mm]
         rows = np.stack([self.event_index.astype(float), *(place.astype(float) for place in places)], axis=1)
         keep = np.zeros(len(rows), bool)
@@ -95,8 +96,8 @@ class HitEvents:
         return self.only(keep)
 
     def at_most(self, n_hits: int) -> "HitEvents":
-        """With no more hits in an event: those nearest in time to most of them. Raises InputError where there are more
-        and the file has no times."""
+        """The same events with at most n_hits hits each: those nearest in time to most others. Raises InputError when
+        an event has more hits and the file has no times."""
         crowded = np.flatnonzero(self.n_hits > n_hits)
         if len(crowded) and self.time_ns is None:
             first, more = self.name(int(crowded[0])), len(crowded) - 1
@@ -114,7 +115,8 @@ class HitEvents:
 
 
 def read_hits(path: Path) -> HitEvents:
-    """Raises InputError, a ValueError that names file, line and column; OSError when the file cannot be read."""
+    """Reads a file of hits. Raises InputError, a ValueError that names file, line and column; OSError when it cannot
+    read the file."""
     table = _Table(path, ("event", "x_mm", "y_mm"))
     columns = tuple(name for name in KEY if table.has(name))
     keys, order, offset = _group(table.keys(columns))
@@ -137,13 +139,13 @@ def read_rings(path: Path, events: HitEvents) -> Rings:
 
 
 def rings_beside(hits: Path) -> Path | None:
-    """`X_rings.csv` next to `X_hits.csv`, if it exists."""
+    """Returns the path `X_rings.csv` next to `X_hits.csv`, if this file exists."""
     rings = hits.with_name(hits.name.replace("_hits.csv", "_rings.csv"))
     return rings if rings != hits and rings.exists() else None
 
 
 class _Table:
-    """The columns of a CSV file, converted when asked for."""
+    """The columns of a CSV file; a column is converted when it is used."""
 
     def __init__(self, path: Path, required: tuple[str, ...]) -> None:
         self._path = path
@@ -159,14 +161,14 @@ class _Table:
             raise InputError(f"{path}: there are no lines after the header")
 
     def keys(self, names: tuple[str, ...]) -> NDArray[np.int64]:
-        """int64[N, K]"""
+        """int64[N, K]: the values of these K columns for each line."""
         return np.stack([self.column(name, _whole, np.int64) for name in names], axis=1)
 
     def has(self, name: str) -> bool:
         return name in self._names
 
     def without_empty(self, names: tuple[str, ...]) -> "_Table":
-        """This table without the lines that have nothing in these columns."""
+        """This table without the lines that are empty in these columns."""
         self._rows = [(line, row) for line, row in self._rows if any(row[name] for name in names)]
         return self
 
@@ -181,7 +183,7 @@ class _Table:
 
 
 class _WrongValueError(ValueError):
-    """A value that is readable and still wrong; its text continues the sentence after the value."""
+    """A value that can be read but is wrong; the error's text continues the sentence after the value."""
 
 
 def _reason(error: Exception) -> str:
@@ -189,7 +191,7 @@ def _reason(error: Exception) -> str:
 
 
 def _integer(text: str) -> int:
-    """Also of 7.0, as programs write a column of numbers of which some are missing."""
+    """Also accepts 7.0: programs write whole numbers like this in a column with missing values."""
     try:
         return int(text)
     except ValueError:
@@ -239,8 +241,8 @@ def _finite(text: str) -> float:
 
 
 def _group(keys: NDArray[np.int64]) -> tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.uint32]]:
-    """keys: int64[N, K], of each hit. Returns those of the events in order of first appearance, the order of lines that
-    puts hits of one event together, and offsets."""
+    """keys: int64[N, K], one row per hit. Returns the keys of the events in order of first appearance, the order of
+    lines that puts the hits of an event together, and the events' offsets."""
     unique, first, index, counts = np.unique(keys, axis=0, return_index=True, return_inverse=True, return_counts=True)
     by_appearance = np.argsort(first)
     rank = np.empty_like(by_appearance)
@@ -250,7 +252,7 @@ def _group(keys: NDArray[np.int64]) -> tuple[NDArray[np.int64], NDArray[np.int64
 
 
 def read(reader: Any, path: Path, *arguments: Any) -> Any:
-    """reader(path, *arguments), whose errors name the file. Raises InputError."""
+    """Calls reader(path, *arguments); its errors then name the file. Raises InputError."""
     try:
         return reader(path, *arguments)
     except OSError as error:

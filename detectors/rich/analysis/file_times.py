@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Times for the hits of real events whose file tells only which are in time."""
+"""Makes times for the hits of real events whose file has only a flag for hits in time."""
 
 import numpy as np
 from numpy.typing import NDArray
@@ -10,9 +10,9 @@ from .simulation import FINE_TIME_NS
 
 
 def hit_times_fine(events: HitEvents, source: SourceSection, seed: int) -> NDArray[np.int16]:
-    """int16[N], 1/256 tick from the event's time: hits in time around 0, the others where their particles are.
+    """int16[N], in 1/256 tick from the event's time: hits in time are around 0, others at the times of their particles.
 
-    Hits out of time are those of accidental particles, which come at any time within what the boards read out.
+    Hits out of time belong to accidental particles, which arrive at any time within the boards' readout window.
     """
     random = np.random.default_rng(seed)
     late = ~events.in_time
@@ -25,9 +25,9 @@ def hit_times_fine(events: HitEvents, source: SourceSection, seed: int) -> NDArr
 
 
 def _particle_of_late_hit(events: HitEvents) -> tuple[NDArray[np.int64], int]:
-    """int64[hits out of time], numbered through all events, and how many particles there are.
+    """int64[hits out of time]: the particle of each hit, numbered through all events; and the number of particles.
 
-    A particle out of time lights as many PMTs as the mean event has in time. Which of the hits are whose is not known.
+    A particle out of time gives as many hits as the mean event has in time. The true particle of a hit is not known.
     """
     hits_of_particle = max(1, round(int(events.in_time.sum()) / events.n_events))
     n_hits_of_event = np.diff(events.event_offset).astype(np.int64)

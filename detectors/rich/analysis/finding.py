@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Finding the rings of a batch of events, as NumPy arrays."""
+"""Finds the rings of a batch of events, given as NumPy arrays."""
 
 import difflib
 import os
@@ -17,8 +17,8 @@ from .rings import OffsetArray, RingQuality, Rings, checked_offsets, checked_rea
 
 ALGORITHMS = ("crawford", "taubin", "histogram8x8", "histogram", "almagest", "single", "multiring")
 BACKENDS = ("auto", "cpu", "cuda")
-EVENTS_OF_A_THREAD = 1000  # fewer do not pay for starting it
-EVENTS_AT_ONCE = 65_536  # between one look at how far it is and the next
+EVENTS_OF_A_THREAD = 1000  # with fewer, starting a thread takes more time than it saves
+EVENTS_AT_ONCE = 65_536  # between two updates of the progress display
 
 
 def find_rings(
@@ -37,20 +37,20 @@ def find_rings(
     """Finds the Cherenkov rings of each event.
 
     hit_x_mm, hit_y_mm: float32[N], hit positions in mm, both disks overlaid; other real types are converted. Or awkward
-        arrays with a list of hits for each event, and no event_offset.
+        arrays with a list of hits for each event, without event_offset.
     event_offset: uint32[E + 1]; event e has the hits event_offset[e] to event_offset[e + 1] - 1, so it begins with 0,
         never falls and ends with N. At most 64 hits of an event are used.
     algorithm: `multiring` (default), `single`, `almagest`, `histogram`, `histogram8x8`, `crawford`, `taubin`.
-    backend: `cpu`, `cuda` (a ValueError says why where there is none) or `auto` (`cuda` where it can be used).
+    backend: `cpu`, `cuda` (a ValueError says why it cannot be used) or `auto` (`cuda` if it can be used).
     isa: instruction set of the CPU, `automatic` or one of `scalar`, `sse42`, `avx2`, `avx512`.
-    threads: number of threads that share the events; the result does not depend on it. None: as many as this process
-        has cores, at most one for each thousand events.
+    threads: number of threads that share the events; the result does not depend on it. None: one for each core of this
+        process, but at most one for each thousand events.
     params: keys below [trigger], e.g. {"acceptance.radius_min_mm": 90}; docs/reference/expert-keys.md has them.
-    quality: the result's `quality` tells hits assigned, covariance and likelihood ratio (class RingQuality), by the
-        detector's description in params: multiring.yield_hits, noise_hits, smear_mm, pmt_radius_mm.
-    progress: whether to show on standard error how far it is, where there are more than 65,536 events.
+    quality: whether the result's `quality` gives hits assigned, covariance and likelihood ratio (class RingQuality). It
+        uses the detector's description in params: multiring.yield_hits, noise_hits, smear_mm, pmt_radius_mm.
+    progress: whether to show progress on standard error when there are more than 65,536 events.
 
-    Raises ValueError for a wrong shape, type or value, and EngineMissingError where the engine is not built.
+    Raises ValueError for a wrong shape, type or value, and EngineMissingError when the engine is not built.
     Sources: Crawford, NIM 211 (1983) 223; Taubin, PAMI 13 (1991) 1115; Almagest: Lamanna, NIM A766 (2014) 241.
     """
     if event_offset is None:
@@ -91,7 +91,7 @@ def _rings(columns: RingColumns, judged: Mapping[str, NDArray[Any]] | None) -> R
 
 
 def _parts(offset: OffsetArray) -> Iterator[OffsetArray]:
-    """The offsets of some events after the other, and shows how far it is."""
+    """Yields the offsets of the events part by part, and shows the progress."""
     from anello.run import display
     from rich.console import Console
 
@@ -105,7 +105,7 @@ def _parts(offset: OffsetArray) -> Iterator[OffsetArray]:
 
 @cache
 def _parameters() -> tuple[str, ...]:
-    """Of all ring finders: the keys of the sections below trigger."""
+    """Parameters of all ring finders: the keys of the sections below [trigger]."""
     from anello.engine import _engine
 
     return tuple(
@@ -117,7 +117,7 @@ def _parameters() -> tuple[str, ...]:
 
 
 def _refuse_unknown(params: Mapping[str, Any]) -> None:
-    """Raises ConfigError."""
+    """Raises ConfigError when a parameter is unknown."""
     for key, value in params.items():
         if key not in _parameters():
             near = difflib.get_close_matches(key, _parameters(), n=1, cutoff=0)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Which particle made a ring, and what kind of event its rings make."""
+"""Identifies the particle that made a ring, and counts the rings of each kind in an event."""
 
 from dataclasses import dataclass
 
@@ -16,10 +16,10 @@ ELECTRON_RING_RADIUS_MM: float = RichSimulationKeys.model_fields["electron_ring_
 
 @dataclass(frozen=True)
 class Identity:
-    """Of R rings, for the particles of PARTICLES in this order.
+    """Particle hypotheses of R rings, for the particles of PARTICLES in this order.
 
     expected_radius_mm: float64[R, 4], 0 below threshold. log_likelihood: float64[R, 4], natural logarithm of the
-    density of the radius, 1/mm; -inf where the particle makes no ring.
+    density of the radius in 1/mm; -inf if the particle makes no ring.
     """
 
     expected_radius_mm: NDArray[np.float64]
@@ -27,7 +27,7 @@ class Identity:
 
     @property
     def particle(self) -> NDArray[np.int64]:
-        """int64[R]: the likeliest, an index into PARTICLES; -1 where none is possible."""
+        """int64[R]: the most likely particle as index into PARTICLES; -1 if none is possible."""
         possible = np.isfinite(self.log_likelihood).any(axis=1)
         return np.where(possible, self.log_likelihood.argmax(axis=1), -1)
 
@@ -40,14 +40,15 @@ def identify(
     electron_ring_radius_mm: float = ELECTRON_RING_RADIUS_MM,
     momentum_resolution: float = 0.0,
 ) -> Identity:
-    """Likelihoods of electron, muon, pion and kaon for rings of tracks whose momentum is known.
+    """Computes likelihoods of electron, muon, pion and kaon for rings of tracks with known momentum.
 
-    radius_mm, radius_variance_mm2: of R rings, as find_rings(quality=True) gives them (covariance_mm2[:, 2, 2]).
-    momentum_gev: of their tracks, GeV/c, above 0. electron_ring_radius_mm: of a particle at the speed of light, from
-    which the refractive index follows; the mirrors' focal length is NA62's, 17.02 m. momentum_resolution: relative
-    standard deviation; what it does to the expected radius is added to the variance.
+    radius_mm, radius_variance_mm2: of R rings, from find_rings(quality=True) (covariance_mm2[:, 2, 2]).
+    momentum_gev: of their tracks, in GeV/c, above 0. electron_ring_radius_mm: ring radius of a particle at the speed of
+    light, which gives the refractive index; the focal length of the mirrors is NA62's, 17.02 m. momentum_resolution:
+    relative standard deviation; its effect on the expected radius is added to the variance.
 
-    The radius is Gaussian about the particle's expected one. Raises ValueError for wrong shapes or values.
+    The radius has a Gaussian distribution around the particle's expected one. Raises ValueError for wrong shapes or
+    values.
     """
     radius = _column("radius_mm", radius_mm)
     variance = _column("radius_variance_mm2", radius_variance_mm2)
@@ -79,9 +80,9 @@ def identify(
 def electron_like(
     rings: Rings, *, electron_ring_radius_mm: float = ELECTRON_RING_RADIUS_MM, max_pull: float = 2.5
 ) -> NDArray[np.bool_]:
-    """bool[R]: rings as large as an electron's, within max_pull standard deviations; needs no momentum.
+    """bool[R]: rings whose radius is an electron's within max_pull standard deviations; this needs no momentum.
 
-    rings: of find_rings(quality=True). Raises ValueError without quality.
+    rings: from find_rings(quality=True). Raises ValueError without quality.
     """
     if rings.quality is None:
         raise ValueError("these rings have no quality: find them with find_rings(..., quality=True)")
@@ -91,12 +92,12 @@ def electron_like(
 
 
 def per_event(rings: Rings, chosen: NDArray[np.bool_]) -> NDArray[np.int64]:
-    """int64[E]: how many rings of each event are chosen; chosen: bool[R]."""
+    """int64[E]: number of chosen rings in each event; chosen: bool[R]."""
     return np.bincount(rings.event_index[chosen], minlength=rings.n_events)
 
 
 def confusion(true: NDArray[np.int64], found: NDArray[np.int64], n_classes: int) -> NDArray[np.int64]:
-    """int64[n_classes, n_classes]: events by true class (row) and found class (column). Raises ValueError."""
+    """int64[n_classes, n_classes]: number of events by true class (row) and found class (column). Raises ValueError."""
     if true.shape != found.shape:
         raise ValueError(f"true has shape {true.shape} and found {found.shape}: they must be equal")
     if len(true) and (min(true.min(), found.min()) < 0 or max(true.max(), found.max()) >= n_classes):

@@ -1,13 +1,13 @@
 # SPDX-License-Identifier: Apache-2.0
-"""How good found rings are: against the simulation's truth, and against another reconstruction.
+"""Measures the quality of found rings, compared with the simulation's truth or with another reconstruction.
 
-Definitions. Within an event, true and found rings are matched one to one, nearest first, where centre and radius both
-differ by less than 20 mm. Efficiency at t mm: share of true rings in time with at least 6 hits of their own whose
-partner differs by less than t mm in centre and in radius. Ghosts: share of found rings without a partner; a ring found
-twice counts once as ghost.
+Definitions. Within an event, true and found rings are matched one to one, nearest first, if centre and radius both
+differ by less than 20 mm. Efficiency at t mm is the fraction of true rings in time, with at least 6 hits of their own,
+whose partner differs by less than t mm in centre and in radius. Ghosts are the fraction of found rings without a
+partner; a ring that is found twice counts once as ghost.
 
-An error bar counts independent events. Front ends repeat the events of a pool, and the rings of one event share its
-hits: what varies together is counted together (share_by_event).
+Error bars count independent events. Front ends repeat the events of a pool, and the rings of one event share its hits,
+so all rings of an event and of its repeats count together (share_by_event).
 """
 
 import math
@@ -30,7 +30,7 @@ NEAR_RADIUS_MM = 6.0
 
 @dataclass(frozen=True)
 class Matches:
-    """Pairs of rings that belong together: indices into the true and the found rings, and how they differ."""
+    """Pairs of matched rings: indices of the true and the found rings, and their differences."""
 
     true_ring: NDArray[np.int64]
     found_ring: NDArray[np.int64]
@@ -39,7 +39,8 @@ class Matches:
 
 
 def match(true: Rings, found: Rings, limit_mm: float = MATCH_MM) -> Matches:
-    """One-to-one matches within each event, nearest first. Raises ValueError when the numbers of events differ."""
+    """Matches rings one to one within each event, nearest first. Raises ValueError when the numbers of events
+    differ."""
     true_ring, found_ring = _pairs(true, found)
     dx = found.x_mm[found_ring].astype(float) - true.x_mm[true_ring]
     dy = found.y_mm[found_ring].astype(float) - true.y_mm[true_ring]
@@ -63,7 +64,7 @@ def _pairs(true: Rings, found: Rings) -> tuple[NDArray[np.int64], NDArray[np.int
 
 
 def _first_uses(left: NDArray[np.int64], right: NDArray[np.int64]) -> NDArray[np.int64]:
-    """Positions of the pairs kept when pairs are taken in order and each side is used once."""
+    """Positions of the pairs that remain when pairs are taken in order and each ring is used once."""
     used_left: set[int] = set()
     used_right: set[int] = set()
     kept = []
@@ -77,8 +78,9 @@ def _first_uses(left: NDArray[np.int64], right: NDArray[np.int64]) -> NDArray[np
 
 @dataclass(frozen=True)
 class Score:
-    """Quality for one selection of events, of which n_independent differ (the others repeat them). Resolutions are 68 %
-    quantiles of matched rings, mm."""
+    """Quality for one selection of events, of which n_independent are different (the others repeat them). Resolutions
+    are
+    68 % quantiles of matched rings, in mm."""
 
     n_events: int
     n_independent: int
@@ -115,10 +117,10 @@ def score(
     *,
     repeats: NDArray[Any] | None = None,
 ) -> Scores:
-    """Compares found rings with the truth; in_time: bool[R] for the true rings, None: all are. repeats: int[E], equal
-    for events that are the same one of a pool, None: all differ.
+    """Compares found rings with the truth. in_time: bool[R] for the true rings, None: all are in time. repeats: int[E],
+    equal for events that repeat the same pool event, None: all are different.
 
-    Rings out of time are not asked for, but finding one is no ghost.
+    Rings out of time do not count for the efficiency, but a found ring that matches one is not a ghost.
     """
     wanted = np.ones(len(true), bool) if in_time is None else np.asarray(in_time, bool)
     if wanted.shape != (len(true),):
@@ -137,7 +139,7 @@ def score(
 
 @dataclass(frozen=True)
 class Missed:
-    """By event, int64[E]: rings that should have been found, those of them that were not, found ones that are none."""
+    """Numbers by event, int64[E]: rings that should be found, those of them that were not found, and false rings."""
 
     n_wanted: NDArray[np.int64]
     n_missed: NDArray[np.int64]
@@ -151,7 +153,7 @@ def missed(
     limit_mm: float = 10.0,
     min_hits: int = MIN_HITS,
 ) -> Missed:
-    """As score() asks, event by event: a ring is found within limit_mm in centre and in radius."""
+    """Applies the rules of score() event by event: a ring is found if centre and radius agree within limit_mm."""
     matches = match(true, found)
     asked = (true.n_hits >= min_hits) & (np.ones(len(true), bool) if in_time is None else np.asarray(in_time, bool))
     is_found, is_ghost = np.zeros(len(true), bool), np.ones(len(found), bool)
@@ -166,7 +168,7 @@ def missed(
 
 @dataclass(frozen=True)
 class _Compared:
-    """asked: bool[R], which of the true rings should have been found. same: int[E], equal for repeated events."""
+    """asked: bool[R], true rings that should be found. same: int[E], equal for repeated events."""
 
     true: Rings
     found: Rings
@@ -175,7 +177,7 @@ class _Compared:
     same: NDArray[Any]
 
     def score(self, events: NDArray[np.bool_]) -> Score:
-        """Of these events, bool[E]."""
+        """Score of the selected events, bool[E]."""
         asked = self.asked & events[self.true.event_index]
         ours = asked[self.matches.true_ring]
         centre, radius = self.matches.centre_mm[ours], self.matches.radius_mm[ours]
@@ -209,7 +211,7 @@ def _quantile(values: NDArray[np.float64], part: float = 0.68) -> float:
 
 @dataclass(frozen=True)
 class Agreement:
-    """How many reference rings have a found ring near: within 15 mm of the centre and 6 mm in radius."""
+    """Number of reference rings with a found ring near: within 15 mm in centre and 6 mm in radius."""
 
     near: Share
     event_index: NDArray[np.int64]  # of each reference ring
@@ -219,7 +221,7 @@ class Agreement:
 def agreement(
     reference: Rings, found: Rings, centre_mm: float = NEAR_CENTRE_MM, radius_mm: float = NEAR_RADIUS_MM
 ) -> Agreement:
-    """Reference rings against found rings of the same events."""
+    """Compares reference rings with found rings of the same events."""
     reference_ring, found_ring = _pairs(reference, found)
     centre = np.hypot(
         found.x_mm[found_ring] - reference.x_mm[reference_ring], found.y_mm[found_ring] - reference.y_mm[reference_ring]
@@ -231,7 +233,7 @@ def agreement(
 
 
 def rings_from_columns(event: NDArray[Any], columns: Sequence[NDArray[Any]], n_events: int) -> Rings:
-    """Rings given one per row: event: int[R], columns: x_mm, y_mm, radius_mm, n_hits. Rows may stand in any order."""
+    """Makes rings from rows: event: int[R], columns: x_mm, y_mm, radius_mm, n_hits. Rows may be in any order."""
     order = np.argsort(event, kind="stable")
     x_mm, y_mm, radius_mm, n_hits = (column[order] for column in columns)
     counts = np.bincount(event.astype(np.int64), minlength=n_events)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Pictures of events with their rings, in the style that all figures share: anello.plot."""
+"""Draws events with their rings, in the style of all figures (anello.plot)."""
 
 from typing import TYPE_CHECKING, Any
 
@@ -29,8 +29,8 @@ def event(
     height: int = 420,
     legend: bool = True,
 ) -> "go.Figure":
-    """One event: hit_x_mm, hit_y_mm: real[N] in the fit frame; true, found: its rings (all rings given are drawn);
-    in_time: bool[N], hits that are not are drawn faint. Raises ValueError when shapes differ."""
+    """Draws one event. hit_x_mm, hit_y_mm: real[N] in the fit frame; true, found: its rings, all of which are drawn;
+    in_time: bool[N], hits out of time are drawn faint. Raises ValueError when shapes differ."""
     return draw_event(
         hit_x_mm,
         hit_y_mm,
@@ -56,7 +56,7 @@ def draw_event(
     height: int,
     legend: bool,
 ) -> Figure:
-    """As event() has it, for a report."""
+    """Draws the same figure as event(), for a report."""
     x_mm, y_mm = np.asarray(hit_x_mm), np.asarray(hit_y_mm)
     used = np.ones(x_mm.shape, bool) if in_time is None else np.asarray(in_time, bool)
     if x_mm.ndim != 1 or not x_mm.shape == y_mm.shape == used.shape:
@@ -84,7 +84,7 @@ def _add_hits(figure: Figure, x: NDArray[Any], y: NDArray[Any], name: str, look:
 
 
 def _add_rings(figure: Figure, rings: Rings | None, name: str, colour: str, dash: str) -> None:
-    """All rings as one line with gaps, so that the legend has one entry."""
+    """Adds all rings as one line with gaps, so that the legend has one entry."""
     if rings is None or not len(rings):
         return
     phi = np.append(np.linspace(0, 2 * np.pi, 73), np.nan)

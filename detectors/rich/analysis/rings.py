@@ -17,10 +17,10 @@ RING_ROW = np.dtype([("event", "i8"), ("x_mm", "f4"), ("y_mm", "f4"), ("radius_m
 class RingQuality:
     """How well the hits support each of R rings, by the ring finder's likelihood.
 
-    n_assigned: uint16[R], hits likelier of this ring than of another or of noise. log_likelihood_ratio: float32[R],
-    natural logarithm, with this ring against without it. covariance_mm2: float32[R, 3, 3] of x, y and radius; infinite
-    variances where the hits do not determine a circle. hit_ring: int8[N], the ring of its event that each hit is
-    assigned to, -1 for none; None in a selection of events.
+    n_assigned: uint16[R], hits that more likely belong to this ring than to another or to noise. log_likelihood_ratio:
+    float32[R], natural logarithm of the likelihood with this ring over that without it. covariance_mm2:
+    float32[R, 3, 3] of x, y and radius; variances are infinite if the hits do not determine a circle. hit_ring:
+    int8[N], index in its event of the ring to which a hit is assigned, -1 for none; None in a selection of events.
     """
 
     n_assigned: NDArray[np.uint16]
@@ -29,12 +29,12 @@ class RingQuality:
     hit_ring: NDArray[np.int8] | None = None
 
     def of_rings(self, ring: NDArray[Any]) -> Self:
-        """Of these rings (indices)."""
+        """Quality of the rings with these indices."""
         return type(self)(self.n_assigned[ring], self.log_likelihood_ratio[ring], self.covariance_mm2[ring])
 
     @classmethod
     def joined(cls, parts: Sequence[Self]) -> Self:
-        """Of the rings of some samples, one behind the other."""
+        """Concatenates the qualities of the rings of several samples."""
         hit_rings = [part.hit_ring for part in parts if part.hit_ring is not None]
         return cls(
             np.concatenate([part.n_assigned for part in parts]),
@@ -46,10 +46,10 @@ class RingQuality:
 
 @dataclass(frozen=True)
 class Rings:
-    """Rings of E events as structure of arrays; event e has the rings event_offset[e] to event_offset[e + 1] - 1.
+    """Rings of E events as structure of arrays. Event e has the rings event_offset[e] to event_offset[e + 1] - 1.
 
     x_mm, y_mm, radius_mm: float32[R], in the frame of the hits. n_hits: uint16[R], hits attributed to the ring.
-    event_offset: uint32[E + 1], from 0 to R. quality: where it was asked for.
+    event_offset: uint32[E + 1], from 0 to R. quality: None unless it was requested.
     """
 
     x_mm: FloatArray
@@ -65,12 +65,12 @@ class Rings:
 
     @property
     def n_rings(self) -> NDArray[np.int64]:
-        """int64[E]: rings of each event."""
+        """int64[E]: number of rings of each event."""
         return n_of_events(self.event_offset)
 
     @property
     def event_index(self) -> NDArray[np.int64]:
-        """int64[R]: the event of each ring."""
+        """int64[R]: index of the event of each ring."""
         return np.repeat(np.arange(self.n_events), self.n_rings)
 
     def __len__(self) -> int:
@@ -78,7 +78,7 @@ class Rings:
 
     @classmethod
     def joined(cls, parts: Sequence[Self]) -> Self:
-        """The events of one or more samples, one behind the other; all with quality, or none."""
+        """Concatenates the events of one or more samples; either all of them have quality, or none."""
         n_rings = np.concatenate([part.n_rings for part in parts])
         judged = [part.quality for part in parts if part.quality is not None]
         return cls(
@@ -91,7 +91,7 @@ class Rings:
         )
 
     def as_structured(self) -> NDArray[np.void]:
-        """A row per ring, as tables and files take it: event (its index), x_mm, y_mm, radius_mm, n_hits (RING_ROW)."""
+        """One row per ring, for tables and files: event (its index), x_mm, y_mm, radius_mm, n_hits (RING_ROW)."""
         rows = np.zeros(len(self), RING_ROW)
         rows["event"] = self.event_index
         for name in ("x_mm", "y_mm", "radius_mm", "n_hits"):
@@ -99,8 +99,8 @@ class Rings:
         return rows
 
     def as_awkward(self) -> Any:
-        """ak.Array: for each event its rings, records of x_mm, y_mm, radius_mm, n_hits. Raises ImportError without
-        awkward."""
+        """ak.Array with the rings of each event as records of x_mm, y_mm, radius_mm, n_hits. Raises ImportError when
+        awkward is not installed."""
         import awkward as ak
 
         columns = {name: getattr(self, name) for name in ("x_mm", "y_mm", "radius_mm", "n_hits")}
@@ -111,14 +111,14 @@ class Rings:
         return self.of_events(np.array([event]))
 
     def of_events(self, events: NDArray[Any]) -> Self:
-        """The rings of these events (indices, in this order, repeats allowed)."""
+        """The rings of the events with these indices, in this order; an event may occur several times."""
         ring = self.ring_index(events)
         offset = np.concatenate(([0], np.cumsum(self.n_rings[events]))).astype(np.uint32)
         quality = None if self.quality is None else self.quality.of_rings(ring)
         return type(self)(self.x_mm[ring], self.y_mm[ring], self.radius_mm[ring], self.n_hits[ring], offset, quality)
 
     def ring_index(self, events: NDArray[Any]) -> NDArray[np.int64]:
-        """int64: positions of the rings of these events."""
+        """int64: indices of the rings of these events."""
         counts = self.n_rings[events]
         first_of_result = np.cumsum(counts) - counts
         shift = self.event_offset[:-1].astype(np.int64)[events] - first_of_result
@@ -126,13 +126,13 @@ class Rings:
 
 
 def n_of_events(offset: OffsetArray) -> NDArray[np.int64]:
-    """int64[E]: how many there are of each event. offset: uint32[E + 1]."""
+    """int64[E]: number of entries of each event. offset: uint32[E + 1]."""
     whole = offset.astype(np.int64)
     return whole[1:] - whole[:-1]
 
 
 def checked_reals(name: str, values: ArrayLike) -> FloatArray:
-    """float32[N], finite. Raises ValueError."""
+    """Converts to float32[N]. Raises ValueError when a value is not finite or the shape is wrong."""
     array = np.asarray(values)
     if array.ndim != 1:
         raise ValueError(f"{name} has shape {array.shape}: it must be (N,)")
@@ -149,7 +149,7 @@ def checked_reals(name: str, values: ArrayLike) -> FloatArray:
 
 
 def from_awkward(hit_x_mm: Any, hit_y_mm: Any) -> tuple[NDArray[Any], NDArray[Any], OffsetArray]:
-    """Hits of jagged arrays, one list per event, one event behind the other, and their offsets. Raises ValueError."""
+    """Flattens jagged arrays with one list of hits per event, and returns hits and offsets. Raises ValueError."""
     import awkward as ak
 
     for name, array in (("hit_x_mm", hit_x_mm), ("hit_y_mm", hit_y_mm)):
@@ -167,7 +167,7 @@ def is_awkward(values: object) -> bool:
 
 
 def checked_offsets(values: ArrayLike, n_hits: int, of: str) -> OffsetArray:
-    """uint32[E + 1], from 0 to n_hits, never falling; `of` names the array they divide. Raises ValueError."""
+    """Checks offsets, uint32[E + 1]: from 0 to n_hits, never decreasing; `of` names the array. Raises ValueError."""
     array = np.asarray(values)
     if array.ndim != 1 or not len(array):
         raise ValueError(f"event_offset has shape {array.shape}: it must be (E + 1,), with 0 as its first value")

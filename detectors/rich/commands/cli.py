@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Commands of the RICH, and what `anello version` says of it."""
+"""Commands of the RICH, and its lines of `anello version`."""
 
 from collections.abc import Iterator
 from pathlib import Path
@@ -106,7 +106,7 @@ def identify(
     ] = 2.5,
     as_json: Annotated[bool, typer.Option("--json", help="The result for programs.")] = False,
 ) -> None:
-    """How often rings, electron-like rings, and particles by their momentum are told right: confusion matrices."""
+    """How often rings, electron-like rings, and particles by their momentum are identified: confusion matrices."""
     from . import identify_command
 
     identify_command.run(identify_command.Options(config_file, tuple(settings or ()), events, seed, max_pull, as_json))

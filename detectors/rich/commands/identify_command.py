@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""`anello identify`: what a trigger can tell of an event by its rings, against what was simulated."""
+"""`anello identify` compares what a trigger can find out about an event from its rings with the simulated truth."""
 
 import json
 from collections.abc import Sequence
@@ -20,7 +20,7 @@ from ..analysis.simulation import SimulatedEvents, simulate
 from ..configuration.config import RichConfig
 from ..configuration.of_config import detector, finder_params, load_rich
 
-MOST_RINGS, MOST_ELECTRONS = 4, 3  # the last class is of so many, and more
+MOST_RINGS, MOST_ELECTRONS = 4, 3  # the last class has this number and more
 
 
 @dataclass(frozen=True)
@@ -35,7 +35,7 @@ class Options:
 
 @dataclass(frozen=True)
 class Matrix:
-    """Counts: rows are true classes, columns found ones."""
+    """Confusion matrix of counts: rows are true classes, columns are found classes."""
 
     about: str
     classes: tuple[str, ...]
@@ -43,12 +43,12 @@ class Matrix:
 
     @property
     def purity(self) -> list[float]:
-        """Of each found class, the share that is of it; NaN where it was never found."""
+        """For each found class, the fraction that truly belongs to it; NaN if it was never found."""
         return _shares(self.counts, self.counts.sum(axis=0))
 
     @property
     def efficiency(self) -> list[float]:
-        """Of each true class, the share that was found to be of it."""
+        """For each true class, the fraction that was found as this class."""
         return _shares(self.counts, self.counts.sum(axis=1))
 
     def as_dict(self) -> dict[str, Any]:
@@ -62,7 +62,7 @@ class Matrix:
 
 
 def run(order: Options) -> None:
-    """Raises ConfigError."""
+    """Runs the command. Raises ConfigError."""
     config = load_rich(order.config_file, order.settings)
     matrices = matrices_of(config, order.n_events, order.seed, order.max_pull)
     if order.as_json:
@@ -75,7 +75,7 @@ def run(order: Options) -> None:
 
 
 def matrices_of(config: RichConfig, n_events: int, seed: int, max_pull: float) -> list[Matrix]:
-    """Number of rings, number of electron-like rings, and particles by their momentum."""
+    """Returns matrices for the number of rings, the number of electron-like rings, and the particles by momentum."""
     simulated = detector(config)
     radius_mm = simulated["electron_ring_radius_mm"]
     events = simulate(n_events, seed=seed, **simulated)
@@ -101,7 +101,7 @@ def _by_number(what: str, most: int, true: NDArray[np.int64], found: NDArray[np.
 
 
 def _particles(events: SimulatedEvents, rings: Any, electron_ring_radius_mm: float) -> Matrix:
-    """Of rings that were found where one is, by the momentum of its track."""
+    """Matrix of particles for found rings that match a true one, with the momentum of the true track."""
     pairs = physics.match(events.rings, rings)
     known = events.ring_particle[pairs.true_ring] < len(PARTICLES)
     true, found = pairs.true_ring[known], pairs.found_ring[known]

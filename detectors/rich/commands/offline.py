@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""`anello rings`: ring finding on a file of hits, without the network."""
+"""`anello rings` finds rings in a file of hits, without the network."""
 
 import csv
 import sys
@@ -15,11 +15,11 @@ from ..analysis.events_csv import HitEvents
 from ..analysis.finding import ALGORITHMS, find_rings
 from ..analysis.rings import Rings
 
-MAX_HITS = 64  # of an event, that a ring finder looks at
+MAX_HITS = 64  # largest number of hits of an event that a ring finder uses
 
 
 def check(algorithm: str, threads: int | None) -> None:
-    """Raises ConfigError for what the command line gave."""
+    """Raises ConfigError when an option of the command line is wrong."""
     if algorithm not in ALGORITHMS:
         rule = f"must be one of {', '.join(ALGORITHMS)}"
         raise ConfigError("--algorithm", rule, algorithm, "The default is multiring")
@@ -28,7 +28,7 @@ def check(algorithm: str, threads: int | None) -> None:
 
 
 def usable(events: HitEvents, path: Path) -> HitEvents:
-    """The hits that a ring finder takes; says on standard error what is left out. Raises InputError."""
+    """Returns the hits that a ring finder can use; reports on standard error what it leaves out. Raises InputError."""
     distinct = events.only_distinct()
     if n := len(events.x_mm) - len(distinct.x_mm):
         print(f"{n:,} hits are a second one of the same photomultiplier: left out", file=sys.stderr)
@@ -44,7 +44,7 @@ def usable(events: HitEvents, path: Path) -> HitEvents:
 def find_and_show(
     used: HitEvents, n_hits: int, algorithm: str, params: Mapping[str, Any], threads: int | None
 ) -> Rings:
-    """Finds the rings of these hits, of n_hits in the file, and prints how many there are. params: as find_rings()."""
+    """Finds the rings of these hits (the file has n_hits) and prints their number. params: as in find_rings()."""
     found = find_rings(
         used.x_mm, used.y_mm, used.event_offset, algorithm=algorithm, params=params, threads=threads, progress=True
     )
@@ -54,7 +54,7 @@ def find_and_show(
 
 
 def compare(reference: Rings, found: Rings, events: HitEvents) -> None:
-    """Prints how many reference rings were found, and which were not."""
+    """Prints the number of reference rings that were found, and lists the others."""
     result = physics.agreement(reference, found)
     window = f"centre within {physics.NEAR_CENTRE_MM:g} mm, radius within {physics.NEAR_RADIUS_MM:g} mm"
     print(f"{result.near.n} of {result.near.total} reference rings found ({percent(result.near)}): {window}")
@@ -64,7 +64,7 @@ def compare(reference: Rings, found: Rings, events: HitEvents) -> None:
 
 
 def write_rings(path: Path, rings: Rings, events: HitEvents) -> None:
-    """A line per ring, as events_csv.read_rings reads it."""
+    """Writes a line per ring, in the format that events_csv.read_rings reads."""
     with path.open("w", newline="") as file:
         writer = csv.writer(file)
         writer.writerow((*events.key_columns, "ring_x_mm", "ring_y_mm", "ring_radius_mm", "n_hits"))

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""`anello tune`: what is asked for, and how the result is told."""
+"""`anello tune`: its options, and how it prints the result."""
 
 import json
 import sys
@@ -32,14 +32,14 @@ class Options:
 
 
 def run(order: Options) -> None:
-    """Raises ConfigError, OSError."""
+    """Runs the command. Raises ConfigError, OSError."""
     config = load_rich(order.config_file, order.settings)
     tuned = _tuned(config, order)
     if order.as_json:
         print(json.dumps(asdict(tuned) | {"changed": tuned.changed}))
     else:
         _show(tuned, order, output.console())
-    if order.output:  # last: what was found is told even where there is no room for it
+    if order.output:  # last, so that a full disk does not hide the result
         order.output.write_text(_as_toml(tuned, order))
         if not order.as_json:
             output.console().print(f"parameters: {order.output}", soft_wrap=True, highlight=False)

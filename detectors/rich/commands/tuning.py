@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Parameters of the ring finder for a detector: fitted to simulated events of some seeds, and judged by others."""
+"""Fits parameters of the ring finder to a detector with simulated events of one seed, and judges them with
+another's."""
 
 import math
 import time
@@ -18,7 +19,7 @@ from ..analysis.physics import Score
 from ..analysis.rings import Rings
 from ..analysis.simulation import simulate
 
-# Of multiring, those that decide which rings are found, and not how long that takes.
+# Parameters of multiring that decide which rings are found; those that only affect the time are left out.
 # fmt: off
 TUNED = (
     "yield_hits", "noise_hits", "smear_mm", "radius_mean_mm", "radius_sd_mm", "ring_prior", "ring_cost_hits",
@@ -26,14 +27,14 @@ TUNED = (
     "seed_window_mm", "refine_window_mm", "distinct_mm", "refit_stride", "refit_widening",
 )
 # fmt: on
-STEPS = (0.3, 0.15, 0.07)  # relative, one round each
+STEPS = (0.3, 0.15, 0.07)  # relative steps; one round of the fit with each
 SECTION = "multiring"
 
 
 @dataclass(frozen=True)
 class HitSample:
-    """Simulated events with their hits in time. hit_x_mm, hit_y_mm: float32[N]; event_offset: uint32[E + 1]. own_hits,
-    noise_hits: means, of a true ring in time and of an event."""
+    """Simulated events with their hits in time. hit_x_mm, hit_y_mm: float32[N]; event_offset: uint32[E + 1]. own_hits:
+    mean number of hits of a true ring in time; noise_hits: mean number of noise hits of an event."""
 
     hit_x_mm: NDArray[np.float32]
     hit_y_mm: NDArray[np.float32]
@@ -44,7 +45,7 @@ class HitSample:
     noise_hits: float
 
     def found(self, params: Mapping[str, float]) -> Rings:
-        """params: below [trigger], as find_rings() takes them."""
+        """Finds the rings. params: keys below [trigger], as in find_rings()."""
         return find_rings(self.hit_x_mm, self.hit_y_mm, self.event_offset, params=params)
 
     def score(self, found: Rings) -> Score:
@@ -52,8 +53,8 @@ class HitSample:
 
 
 def sample(n_events: int, seed: int, in_time_window_ns: float, detector: Mapping[str, Any]) -> HitSample:
-    """detector: keys of [source.simulation]. in_time_window_ns: as trigger.in_time_window_ns; 0: all hits. Raises
-    ConfigError."""
+    """Simulates events. detector: keys of [source.simulation]. in_time_window_ns: like trigger.in_time_window_ns; 0:
+    all hits. Raises ConfigError."""
     events = simulate(n_events, seed=seed, **detector)
     used = events.within(in_time_window_ns)
     n_noise = np.count_nonzero(used & (events.hit_ring < 0))
@@ -68,8 +69,8 @@ def sample(n_events: int, seed: int, in_time_window_ns: float, detector: Mapping
 
 @dataclass(frozen=True)
 class Side:
-    """One set of parameters, by the events of the seeds that nothing was fitted to. ns_per_event: wall clock, by all
-    threads of find_rings()."""
+    """Result of one set of parameters on the events that were not used in the fit. ns_per_event: wall-clock time of
+    find_rings() with all its threads."""
 
     params: dict[str, float]
     score: Score
@@ -78,7 +79,7 @@ class Side:
 
 @dataclass(frozen=True)
 class Tuned:
-    """before: the parameters that were given; after: those that were fitted. n_tried: sets of parameters."""
+    """before: the given parameters; after: the fitted ones. n_tried: number of sets of parameters that were tried."""
 
     before: Side
     after: Side
@@ -91,7 +92,7 @@ class Tuned:
         return {key: value for key, value in self.after.params.items() if value != self.before.params[key]}
 
 
-Heard = Callable[[int, int, float], None]  # sets tried, of so many, and what the best is worth
+Heard = Callable[[int, int, float], None]  # called with sets tried, sets in all, and the best value so far
 
 
 def tune(
@@ -107,13 +108,13 @@ def tune(
 ) -> Tuned:
     """Fits parameters of `multiring` to a detector.
 
-    params: where to begin, keys below [trigger], e.g. {"multiring.ring_prior": 14}; those that are not given are the
-        defaults. detector: keys of [source.simulation]. n_events: of each of the two samples, whose seeds are `seed`
-        and seed + 1. keys: which are fitted. heard: told of each set that was tried.
+    params: start values, keys below [trigger], e.g. {"multiring.ring_prior": 14}; others have their defaults.
+        detector: keys of [source.simulation]. n_events: of each of the two samples, whose seeds are `seed` and
+        seed + 1. keys: the parameters to fit. heard: called after each set that was tried.
 
-    Greatest is (share of true rings in time found within 5 mm) - ghost_weight x (share of found rings that are
-    ghosts). It begins with the yield and noise of the sample's truth, then each parameter in turn is made larger and
-    smaller, by 30, 15 and 7 %, and what is better stays. Raises ConfigError, ValueError.
+    The fit maximises (fraction of true rings in time found within 5 mm) - ghost_weight x (fraction of found rings that
+    are ghosts). It starts with yield and noise of the sample's truth, then makes each parameter in turn larger and
+    smaller by 30, 15 and 7 %, and keeps what is better. Raises ConfigError, ValueError.
     """
     if ghost_weight < 0:
         raise ValueError(f"ghost_weight must not be negative, as {ghost_weight} is")
@@ -158,7 +159,7 @@ def _light(fit: HitSample) -> dict[str, float]:
 
 
 def _radii(fit: HitSample) -> dict[str, float]:
-    """Better known or not: that radii are all alike is not so of every detector."""
+    """Mean and spread of the true radii. The fit keeps them only if they help: not every detector has similar radii."""
     radius_mm = fit.true.radius_mm[fit.ring_in_time]
     return {"radius_mean_mm": float(radius_mm.mean()), "radius_sd_mm": float(radius_mm.std())}
 
@@ -181,8 +182,8 @@ def _judged(other: HitSample, params: dict[str, float]) -> Side:
 
 
 def _known() -> tuple[dict[str, float], dict[str, tuple[float, float]]]:
-    """Parameters of multiring that are not whole numbers, as find_rings() names them, with their defaults; and by key
-    their bounds."""
+    """Returns the defaults of multiring's parameters that are not whole numbers, with the names of find_rings(), and
+    their bounds by key."""
     from anello.engine import _engine
 
     keys = next(table["keys"] for table in _engine.key_tables().values() if table["section"] == f"trigger.{SECTION}")

@@ -22,12 +22,12 @@ from .sections import (
     TriggerSection,
 )
 
-PYTHON_APART = ["receive+build", "trigger+emit", "store"]  # threads, where Python decides
+PYTHON_APART = ["receive+build", "trigger+emit", "store"]  # default layout of threads when a Python function decides
 N_RICH_BOARDS = greatest(RichEndpointsKeys, "n_boards")
 
 
 class RichConfig(FrontEndsConfig):
-    """From four readout boards to rings and primitives."""
+    """Configuration of the chain from four readout boards to rings and primitives."""
 
     source_section = "source"
 
@@ -45,7 +45,7 @@ class RichConfig(FrontEndsConfig):
     @model_validator(mode="before")
     @classmethod
     def _python_behind_a_ring(cls, given: Any) -> Any:
-        """Unless the user says where threads are: Python in a lane would hold up what comes."""
+        """Gives a Python trigger its own thread unless the user sets a layout: in a lane it would delay datagrams."""
         if not isinstance(given, dict):
             return given
         trigger, threads = given.get("trigger"), given.get("threads", {})
@@ -67,7 +67,7 @@ class RichConfig(FrontEndsConfig):
         threads = [{stage.strip() for stage in thread.split("+")} for thread in self.threads.layout]
         if any({"receive", "trigger"} <= thread for thread in threads):
             return ["trigger.python decides in the thread of receive, as threads.layout says, and holds up what comes"]
-        return ["trigger.python decides on a thread of its own, behind a ring: what comes does not wait for it"]
+        return ["trigger.python decides on a thread of its own, behind a ring: datagrams do not wait for it"]
 
     @property
     def data_files(self) -> list[str]:
@@ -87,7 +87,7 @@ class RichConfig(FrontEndsConfig):
 
     @property
     def n_bursts(self) -> int:
-        """Bursts of the run; 0: endless."""
+        """Number of bursts of the run; 0: the run has no end."""
         if self.source.n_bursts or not self.run.duration_s:
             return self.source.n_bursts
         return max(1, math.ceil(self.run.duration_s * 1e3 / (self.source.burst_ms + self.source.gap_ms)))

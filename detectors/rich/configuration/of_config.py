@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What a configuration says of the ring finder and of the simulated detector, for what runs without a chain."""
+"""Takes the settings of ring finder and simulated detector from a configuration, for commands without a chain."""
 
 from collections.abc import Sequence
 from pathlib import Path
@@ -16,7 +16,7 @@ FINDER = tuple(f"{TRIGGER}{section}." for section in ("acceptance", "histogram",
 
 
 def load_rich(config_file: Path | None, settings: Sequence[str]) -> RichConfig:
-    """No file: the usual one. Raises ConfigError, also for another chain's."""
+    """Loads a file, or the defaults when there is none. Raises ConfigError, also when the file is another chain's."""
     config = load(config_file, list(settings) if config_file else ["chain=rich", *settings])
     if not isinstance(config, RichConfig):
         raise ConfigError("chain", 'must be "rich"', config.chain, "Take detectors/rich/na62-rich.toml")
@@ -24,7 +24,7 @@ def load_rich(config_file: Path | None, settings: Sequence[str]) -> RichConfig:
 
 
 def refuse_what_no_finder_reads(settings: Sequence[str]) -> None:
-    """settings: KEY=VALUE, as typed. Raises ConfigError: the command would go on as if nothing had been said."""
+    """Raises ConfigError for a key that the command would ignore without notice. settings: KEY=VALUE, as typed."""
     for setting in settings:
         key, _, value = setting.partition("=")
         if key != ALGORITHM and not key.startswith((*FINDER, "chain")):
@@ -37,12 +37,12 @@ def refuse_what_no_finder_reads(settings: Sequence[str]) -> None:
 
 
 def finder_params(config: RichConfig) -> dict[str, Any]:
-    """Of all ring finders, as find_rings() takes them."""
+    """Parameters of all ring finders, in the form that find_rings() takes."""
     given: dict[str, Any] = config.flat()
     return {key.removeprefix(TRIGGER): value for key, value in given.items() if key.startswith(FINDER)}
 
 
 def detector(config: RichConfig) -> dict[str, Any]:
-    """As simulate() takes it."""
+    """Parameters of the simulated detector, in the form that simulate() takes."""
     given: dict[str, Any] = config.flat()
     return {key.removeprefix(SIMULATION): value for key, value in given.items() if key.startswith(SIMULATION)}

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The keys of this chain that no C++ code reads, each declared here alone."""
+"""Declares the keys of this chain that no C++ code reads; they are declared only here."""
 
 from pydantic import Field
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The sections that the RICH's configuration has of its own; others are in anello/configuration/sections.py."""
+"""The sections that only the RICH's configuration has; others are in anello/configuration/sections.py."""
 
 from typing import ClassVar
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Samples from a running node, kept for the report: some events."""
+"""Keeps some events of a running node for the report."""
 
 from collections.abc import Mapping
 from typing import Any, Protocol
@@ -14,14 +14,14 @@ Arrays = Mapping[str, NDArray[Any]]
 
 
 class RichSamples(Protocol):
-    """The part of a node that offers samples and then drops them."""
+    """The part of a node that offers samples and drops them when nobody takes them."""
 
     def events(self, n: int) -> dict[str, NDArray[Any]]: ...
     def execution(self) -> dict[str, NDArray[Any]]: ...
 
 
 class EventSampler:
-    """Looks at a node now and then. An event that is offered twice is kept once; n_events bounds what is kept."""
+    """Regularly takes events from a node. It keeps an event that is offered twice only once, and at most n_events."""
 
     def __init__(self, n_events: int) -> None:
         self._n_events = n_events
@@ -29,7 +29,7 @@ class EventSampler:
         self._keys = np.zeros(0, np.uint64)
 
     def look(self, node: RichSamples) -> None:
-        node.execution()  # the node gathers what has come up since the last time
+        node.execution()  # the node collects the samples since the last call
         offered = node.events(self._n_events)
         new = np.flatnonzero(~np.isin(offered["event_key"], self._keys))[: self._n_events - len(self._keys)]
         if len(new):
@@ -37,7 +37,7 @@ class EventSampler:
             self._keys = np.concatenate((self._keys, offered["event_key"][new]))
 
     def events(self) -> dict[str, NDArray[Any]]:
-        """All that were kept, in the form of Node.events."""
+        """All events kept, in the form of Node.events."""
         if not self._pieces:
             return {}
         joined = {
@@ -51,7 +51,7 @@ class EventSampler:
 
 
 def _chosen(events: Arrays, index: NDArray[np.int64]) -> Arrays:
-    """These events of many."""
+    """Selects the events with these indices."""
     chosen: dict[str, NDArray[Any]] = {"event_key": events["event_key"][index]}
     for offset_name, columns in (("event_offset", HIT_COLUMNS), ("ring_offset", RING_COLUMNS)):
         offset = events[offset_name].astype(np.int64)

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The figures of the RICH's report. Each takes plain values and returns a figure, or None when there is
-nothing."""
+"""The figures of the RICH's report. Each function takes plain values and returns a figure, or None when there is
+nothing to draw."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -23,7 +23,8 @@ N_DISPLAYS = 6
 
 
 def execution(samples: Mapping[str, NDArray[Any]]) -> Figure | None:
-    """Execution time of merging and ring finding against the events of a batch: median and the range 10 to 90 %."""
+    """Execution time of merging and ring finding against the number of events in a batch: median and range 10 to 90
+    %."""
     if not len(samples.get("n_events", ())):
         return None
     figure = Figure()
@@ -46,7 +47,7 @@ def execution(samples: Mapping[str, NDArray[Any]]) -> Figure | None:
 
 
 def _bands(x: NDArray[Any], y: NDArray[Any]) -> tuple[list[float], list[float], list[float], list[float]]:
-    """Per bin in x (two to a factor of 2): middle, median - 10 %, median, 90 % - median."""
+    """For each bin in x (two bins per factor of 2): centre, median - 10 % quantile, median, 90 % quantile - median."""
     bins = np.round(2 * np.log2(np.maximum(x, 1))).astype(int)
     rows = []
     for one in np.unique(bins):
@@ -57,7 +58,7 @@ def _bands(x: NDArray[Any], y: NDArray[Any]) -> tuple[list[float], list[float], 
 
 
 def efficiency(scores: Scores) -> Figure:
-    """Efficiency within 5 and 10 mm, and ghosts, against the number of true rings."""
+    """Efficiency within 5 and 10 mm, and fraction of ghosts, against the number of true rings."""
     figure = Figure()
     by_n = {n: score for n, score in scores.by_n_rings.items() if n > 0}
     add = _add_shares
@@ -90,7 +91,7 @@ def _add_shares(figure: Figure, name: str, colour: str, shares: Mapping[int, Sha
 
 
 def resolution(scores: Scores) -> Figure:
-    """How far matched rings are from the truth."""
+    """Differences of matched rings from the truth."""
     figure = Figure()
     bins = np.linspace(-20, 20, 81)
     for name, values, colour in (
@@ -104,8 +105,8 @@ def resolution(scores: Scores) -> Figure:
 
 
 def displays(record: RichRecord) -> list["EventDisplay"]:
-    """Some events as they were decided: hits, true (or reference) rings, found rings. Chosen by what was found of the
-    truth; where that is not known, by what was found."""
+    """Displays of some decided events: hits, true (or reference) rings, found rings. They are chosen by how found and
+    true rings agree or, when the truth is not known, by the number of found rings."""
     events, positions = record.events, record.positions
     if positions is None or not len(events.get("event_key", ())):
         return []
@@ -124,15 +125,15 @@ def displays(record: RichRecord) -> list["EventDisplay"]:
 
 @dataclass(frozen=True)
 class EventDisplay:
-    """words: what was found of what should have been; empty where that is not known."""
+    """words: text about the rings that were found and missed; empty when the truth is not known."""
 
     figure: Figure
     words: str
 
 
 def _by_truth(judged: Missed) -> NDArray[np.int64]:
-    """Positions of two events of which all was found, two of which something was missed, two with a ring that is none;
-    of each kind the simplest and the fullest. Where there are too few, others."""
+    """Positions of two events with all rings found, two with a missed ring, and two with a ghost; of each kind the
+    event with fewest and with most rings. Other events fill up when there are too few."""
     is_clean = (judged.n_missed == 0) & (judged.n_ghosts == 0)
     kinds = (is_clean & (judged.n_wanted > 0), (judged.n_missed > 0) & (judged.n_ghosts == 0), judged.n_ghosts > 0)
     rows: list[int] = []
@@ -154,7 +155,7 @@ def _judgement(judged: Missed, row: int) -> str:
 
 
 def _varied(chosen: NDArray[np.int64], events: Mapping[str, NDArray[Any]]) -> NDArray[np.int64]:
-    """Positions in chosen of events with 1, 2, 3 and more found rings, most telling first, then any."""
+    """Positions in `chosen` of events with 1, 2, 3 and 4 found rings, then of any others."""
     n_rings = (events["ring_offset"][1:].astype(int) - events["ring_offset"][:-1])[chosen]
     wanted = [np.flatnonzero(n_rings == n)[:count] for n, count in ((1, 2), (2, 2), (3, 1), (4, 1))]
     rows = np.concatenate(wanted)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The last event of a node's counter page."""
+"""Decodes the last event that a node wrote to its counter page."""
 
 from dataclasses import dataclass
 
@@ -12,7 +12,7 @@ MAX_RINGS, MAX_HITS = 8, 128
 RING = np.dtype({"names": ["x_mm", "y_mm", "radius_mm", "n_hits"], "formats": ["<f4", "<f4", "<f4", "<u2"],
                  "offsets": [0, 4, 8, 12], "itemsize": 16})
 # fmt: on
-# EventSnapshot in chain/samples.hpp
+# The layout is that of EventSnapshot in chain/samples.hpp.
 SNAPSHOT = np.dtype(
     {
         "names": ["event_key", "n_hits", "n_rings", "rings", "hit_pmt", "hit_time_fine"],
@@ -32,7 +32,7 @@ class LastEvent:
 
 
 def decode(payload: bytes) -> LastEvent:
-    """Of an event of the kind KIND. Raises ValueError where it is none; numbers beyond what has room are cut."""
+    """Decodes an event of kind KIND. Raises ValueError when the size is wrong; limits numbers to the room for them."""
     if len(payload) != SNAPSHOT.itemsize:
         raise ValueError(f"a RICH event has {SNAPSHOT.itemsize} bytes, not {len(payload)}")
     event = np.frombuffer(payload, SNAPSHOT)[0]

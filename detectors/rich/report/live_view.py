@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What the live page shows of the RICH chain."""
+"""The RICH chain's part of the live page."""
 
 from collections.abc import Mapping, Sequence
 from typing import Any
@@ -25,7 +25,7 @@ BOARD_STATES = (LIVE, SILENT, ENDED)  # build.board<b>.state
 
 
 class RichLive:
-    """What anello.counters.live.View asks for."""
+    """Implements anello.counters.live.View for the RICH."""
 
     def __init__(self, config: RichConfig) -> None:
         self._config = config
@@ -117,7 +117,7 @@ class RichLive:
         return flaws_by_now(node, source, self._config)
 
     def ledger(self, node: Counters, source: Counters | None) -> Ledger:
-        """Without the rows that come right only at the end of a burst."""
+        """The ledger without rows that balance only at the end of a burst."""
         whole = build_ledger(node, source, by_events=self._by_events)
         return Ledger(tuple(row for row in whole.rows if not row.name.endswith(BY_MARKERS)))
 
@@ -137,7 +137,7 @@ class RichLive:
         return Found("rings per event", [words for words, _ in RINGS], counts)
 
     def drawing(self, event: Event) -> Mapping[str, Any] | None:
-        """In the fit frame, where both disks lie on each other."""
+        """Draws the event in the fit frame, in which the two disks are overlaid."""
         if event.kind != last_event.KIND:
             return None
         seen = last_event.decode(event.payload)
@@ -159,7 +159,7 @@ def _state(node: Counters, number: int) -> str:
 
 
 def _merged_board(node: Counters, number: int) -> Board:
-    """By the card, which counts fragments."""
+    """State of a board when the card merges; the card counts fragments."""
     name = f"build.board{number}"
     lost = sum(count_of(node, name, f"fragments_{cause}") for cause in ("late", "duplicate", "ahead"))
     came = count_of(node, name, "fragments_in")

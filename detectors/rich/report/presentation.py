@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A run of the RICH chain for people: rates, latency, rings against truth, some events."""
+"""How summary, terminal and report show a run of the RICH: rates, latency, rings against truth, some events."""
 
 import math
 from collections.abc import Iterator, Mapping
@@ -21,12 +21,12 @@ from . import figures
 from . import summary as rich_summary
 from .summary import rates, rings_per_event
 
-DEADLINE_US = 1000.0  # of NA62's level 0
+DEADLINE_US = 1000.0  # latency of NA62's level 0
 NOT_DRAWN = ("sent_to_emitted", "event_to_sent", "event_to_emitted")
 
 
 class RichPresentation:
-    """What anello.report.presentation.Presentation asks for."""
+    """Implements anello.report.presentation.Presentation for the RICH."""
 
     legs = LEGS
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Progress of a run of the RICH chain."""
+"""Shows the progress of a run of the RICH chain."""
 
 from collections.abc import Iterator, Mapping
 from typing import Any
@@ -14,7 +14,7 @@ from ..account.record import whole_leg
 
 
 class RichMeter(Meter):
-    """Events, bytes, rings."""
+    """Shows how many events, bytes and rings a running node has counted."""
 
     def __init__(self, n_bursts: int) -> None:
         super().__init__()

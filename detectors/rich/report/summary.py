@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A run of the RICH chain in numbers: what summary, terminal and report repeat."""
+"""Numbers of a run of the RICH chain that summary, terminal and report have in common."""
 
 from collections.abc import Iterator
 from typing import Any
@@ -12,7 +12,7 @@ from ..account.record import RichRecord
 
 
 def results(record: RichRecord) -> dict[str, Any]:
-    """The chain's own part of summary.json."""
+    """The RICH chain's part of summary.json."""
     scores, agreement = record.scores(), record.agreement()
     return {
         "rates": rates(record),
@@ -46,7 +46,7 @@ def rings_per_event(record: RichRecord) -> float:
 
 
 def headlines(record: RichRecord) -> list[str]:
-    """The run in two lines, and where to look when the kernel dropped something."""
+    """Lines about the run: rates, quality and losses, and advice when the kernel dropped datagrams."""
     rate, lost_by = rates(record), losses(record.node)
     not_used = [f"packets not used: {', '.join(f'{n:,} {label}' for label, n in lost_by.items())}"] if lost_by else []
     hint = ["why the kernel drops on this host: anello doctor"] if LOSSES["kernel_dropped"] in lost_by else []

@@ -9,16 +9,16 @@
 namespace anello::rich {
 namespace {
 
-// In half pitches along x, in rows along y. The pitch makes both exact.
+// Positions in half pitches along x and in rows along y; both are exact integers.
 struct Lattice {
     std::int8_t x, y;
 };
 
-/// The eight PMTs of a supercell, seen from its first.
+/// Positions of the eight PMTs of a supercell, relative to its first one.
 constexpr std::array<Lattice, n_pmts_per_supercell> supercell_shape{
     {{0, 0}, {2, 0}, {4, 0}, {1, 1}, {3, 1}, {0, 2}, {2, 2}, {4, 2}}};
 
-/// Supercells of half 0 stand in six slanted rows, each origin (5, -1) from the one before.
+/// Supercells of half 0 form six slanted rows; in a row, each origin is at (5, -1) from the one before.
 struct SupercellRow {
     Lattice first;
     std::uint8_t n_supercells;
@@ -43,7 +43,7 @@ constexpr HalfLattice lattice_of_half_0() {
     return half;
 }
 
-/// Half 1 is half 0 turned by 180 degrees; each row of supercells is numbered from its other end.
+/// Half 1 is half 0 rotated by 180 degrees; its rows of supercells are numbered from the other end.
 constexpr HalfLattice lattice_of_half_1() {
     const HalfLattice half_0 = lattice_of_half_0();
     HalfLattice half{};
@@ -82,7 +82,7 @@ FitFrame parse_fit_frame(const char* text) {
 }
 
 Point disk_offset(FitFrame frame, std::uint32_t disk) noexcept {
-    // NA62 trigger configuration; Jura, Saleve.
+    // Values of the NA62 trigger configuration, for the disks Jura and Saleve.
     constexpr std::array<std::array<Point, n_disks>, 4> offsets_mm{{
         {{{0.0F, 0.0F}, {0.0F, 0.0F}}},
         {{{127.0F, 0.0F}, {177.0F, 0.0F}}},

@@ -8,8 +8,8 @@
 #include "core/words.hpp"
 #include "rich/wire/rich_channels.hpp"
 
-/// The NA62 RICH: 1952 PMTs in two disks, numbered as in rich/wire/rich_channels.hpp. Positions as published in
-/// TRIUMF-Capstone2022/richai (MIT).
+/// Geometry of the NA62 RICH: 1952 PMTs in two disks, numbered as in rich/wire/rich_channels.hpp. The positions are
+/// those published in TRIUMF-Capstone2022/richai (MIT).
 namespace anello::rich {
 
 using wire::rich::board_of;
@@ -31,16 +31,16 @@ struct Point {
     float x_mm, y_mm;
 };
 
-/// Positions of all PMTs in the frame of their own disk, mm.
+/// Positions of all PMTs in the frame of their own disk, in mm.
 std::span<const Point, n_pmts> disk_positions() noexcept;
 
-/// Where the two disks' frames lie in the common frame of the fit: x_fit = x_disk - offset of its disk.
-/// `nominal`, `run_2015` and `run_2016` (2016-18) as in the NA62 trigger configuration; `overlaid` has none. The
-/// published events of run 8548 are drawn in the frame of `run_2016`.
+/// Offsets of the two disks' frames in the common frame of the fit: x_fit = x_disk - offset of its disk.
+/// `nominal`, `run_2015` and `run_2016` (2016-18) are those of the NA62 trigger configuration; `overlaid` has no
+/// offset. The published events of run 8548 are in the frame of `run_2016`.
 enum class FitFrame : std::uint8_t { overlaid, nominal, run_2015, run_2016 };
 FitFrame parse_fit_frame(const char* text);  ///< Throws ConfigError.
 Point disk_offset(FitFrame frame, std::uint32_t disk) noexcept;
-/// Positions of all PMTs in the fit frame, mm.
+/// Positions of all PMTs in the fit frame, in mm.
 std::array<Point, n_pmts> fit_positions(FitFrame frame) noexcept;
 
 }  // namespace anello::rich

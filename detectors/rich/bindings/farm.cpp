@@ -22,7 +22,7 @@ RichFrames frames_of(const ConfigReader& chain, const pipeline::ExchangeNodeConf
     return frames;
 }
 
-/// Before (from = "rich") and behind (to = "trigger") a node of the exchange.
+/// Sets the input (from = "rich") and the output (to = "trigger") of a node of the exchange.
 void take_ends(const nb::dict& dict, pipeline::ExchangeNodeConfig& config) {
     const ConfigReader values(dict);
     const auto chain = values.get<nb::dict>("feed");

@@ -7,7 +7,7 @@
 
 namespace anello::rich {
 
-/// Keys of the trigger section without "trigger.", all optional: "acceptance.radius_min_mm", "histogram.bin_mm", ...
+/// Takes the keys of section trigger without "trigger.", all optional, e.g. "acceptance.radius_min_mm".
 inline void take_finder(const bindings::ConfigReader& section, RingFinderConfig& config) {
     bindings::take(section.below("acceptance"), acceptance_keys, config.acceptance);
     bindings::take(section.below("histogram"), histogram_keys, config.histogram);

@@ -27,8 +27,8 @@ using bindings::ConfigReader;
 constexpr std::size_t max_kept_snapshots = 256;
 constexpr std::size_t max_kept_executions = 20'000;
 
-/// Sources of the simulated boards, as the source writes them: mgp carries the board as source, mep as sub-source of
-/// the RICH.
+/// Sets the source numbers as the simulated boards write them: mgp has the board as source, mep as sub-source of the
+/// RICH.
 void take_boards(const ConfigReader& all, NodeConfig& config) {
     const auto format = parse_word<Format>(all.get<std::string>("source.format"), "source.format");
     config.intake.backend.datagram_length =
@@ -71,7 +71,7 @@ DeciderConfig decider_config(const ConfigReader& section) {
     return config;
 }
 
-/// A library, a Python function (anello.rich.python_trigger puts it next to its name), or neither.
+/// Sets a library, a Python function (anello.rich.python_trigger adds it to the values), or neither, as trigger.
 void take_plugin(const ConfigReader& section, const BatchMemory& memory, DeciderConfig& config) {
     PluginConfig plugin;
     bindings::take(section, plugin_keys, plugin);
@@ -112,11 +112,11 @@ NodeConfig node_config(const nb::dict& values, const BatchMemory& memory) {
 
 namespace {
 
-/// The node with what it laid aside for the display, kept within bounds.
+/// The node, and a limited number of the samples that it offered for display.
 class Handle final : public bindings::NodeHandle<Node> {
   public:
     explicit Handle(const nb::dict& values) : Handle(values, std::make_shared<std::weak_ptr<const void>>()) {}
-    /// Threads that wait for the GIL must get it, or they would never end; they find that there is no node any more.
+    /// Releases the GIL: threads that wait for it would otherwise never end. They then find that the node is gone.
     ~Handle() {
         memory_->reset();
         stop();
@@ -157,7 +157,7 @@ class Handle final : public bindings::NodeHandle<Node> {
 
   private:
     Handle(const nb::dict& values, BatchMemory memory)
-        : NodeHandle(std::make_shared<Node>(node_config(values, memory))),  // views may outlive this
+        : NodeHandle(std::make_shared<Node>(node_config(values, memory))),  // a user's views may outlive this object
           memory_(std::move(memory)),
           python_function_(values.contains("trigger.python_function") ? nb::borrow(values["trigger.python_function"])
                                                                       : nb::none()) {}

@@ -8,7 +8,7 @@
 
 namespace anello::rich {
 
-/// By dotted key. `memory`: of batches that a Python trigger looks at.
+/// Makes the configuration from values by dotted key. `memory` owns the batches that a Python trigger reads.
 NodeConfig node_config(const nanobind::dict& values, const BatchMemory& memory);
 
 }  // namespace anello::rich

@@ -20,13 +20,13 @@ nb::object view(const T* values, std::size_t n, nb::handle owner) {
     return nb::cast(nb::ndarray<nb::numpy, const T, nb::ndim<1>>(values, {n}, owner));
 }
 
-/// What a view keeps alive: a user may keep one, and look at it when the node is gone.
+/// The owner that a view keeps alive: a user may keep a view, and read it after the node is gone.
 nb::object owner_of(const std::shared_ptr<const void>& memory) {
     return nb::capsule(new std::shared_ptr<const void>(memory),
                        [](void* kept) noexcept { delete static_cast<std::shared_ptr<const void>*>(kept); });
 }
 
-/// The callable has checked the shapes; that they fit together is checked again, since memory depends on it.
+/// The callable has checked the shapes. This checks again that they fit together, because memory safety depends on it.
 bool take(const Decisions& from, std::uint32_t n_events, anello_trigger_decisions& out) {
     const auto& [offset, x_mm, y_mm, radius_mm, n_hits, primitive_id] = from;
     const std::size_t n_rings = x_mm.shape(0);
@@ -57,7 +57,7 @@ class PythonPlugin final : public Plugin {
         try {
             const nb::object result = call(batch, owner_of(memory));
             return !result.is_none() && take(nb::cast<Decisions>(result), batch.n_events, out);
-        } catch (...) {  // SystemExit and its like, and what cannot be cast
+        } catch (...) {  // SystemExit and similar, and results that cannot be cast
             return false;
         }
     }

@@ -44,7 +44,7 @@ void check_shapes(const bindings::Input<float>& x_mm, const bindings::Input<floa
     if (!std::is_sorted(offset.data(), offset.data() + n)) throw std::invalid_argument("event_offset must not fall");
 }
 
-/// Blocks of events so that each thread's share is contiguous; results are stored next to each other.
+/// Gives each thread a contiguous block of events; their results are contiguous, too.
 void find_in_threads(const RingFinder& finder, const HitsView& hits, EventRings* rings, unsigned n_threads) {
     const std::uint32_t n = hits.n_events;
     std::vector<std::thread> threads;
@@ -62,7 +62,7 @@ void find_in_threads(const RingFinder& finder, const HitsView& hits, EventRings*
     for (auto& thread : threads) thread.join();
 }
 
-/// Room for 65 536 events at a time, or for the event with the most hits.
+/// Makes a device with room for 65 536 events at a time, or for the event with the most hits.
 ChosenDevice device_for(Backend backend, const RingFinderConfig& config, const bindings::Input<std::uint32_t>& offset) {
     const auto n_events = static_cast<std::uint32_t>(std::clamp<std::size_t>(offset.shape(0) - 1, 1, 65'536));
     std::uint32_t most_hits = 1;
@@ -95,7 +95,7 @@ RingArrays flatten(const std::vector<EventRings>& events) {
             bindings::to_numpy(std::move(n_hits)), bindings::to_numpy(std::move(offset))};
 }
 
-/// A pass of its own behind any backend: n_assigned, log_likelihood_ratio, covariance_mm2 by ring, hit_ring by hit.
+/// Computes n_assigned, log_likelihood_ratio, covariance_mm2 by ring and hit_ring by hit, after any backend.
 nb::dict qualities(const RingFinderConfig& config, const HitsView& hits, const std::vector<EventRings>& events) {
     std::vector<std::uint16_t> n_assigned;
     std::vector<float> ratio, covariance;
@@ -149,7 +149,7 @@ FoundArrays find_rings(const bindings::Input<float>& x_mm, const bindings::Input
     return {flatten(rings), quality ? nb::object(qualities(config, hits, rings)) : nb::none()};
 }
 
-/// [n, 4]: of electron, muon, pion, kaon; 0 below threshold.
+/// Radii [n, 4] of electron, muon, pion, kaon in mm; 0 below threshold.
 nb::object ring_radii(const bindings::Input<double>& momentum_gev, double electron_ring_radius_mm) {
     const CherenkovOptics optics(electron_ring_radius_mm);
     std::vector<double> radii;

@@ -81,7 +81,7 @@ nb::dict simulate(const nb::dict& config, std::uint64_t seed, std::uint32_t n_ev
     return arrays_of(simulation.simulate(n_events));
 }
 
-/// The front ends. The pool is made when they start, or before from events of the user's.
+/// The front ends. They make their pool of events when they start, or earlier from the user's events.
 class SourceHandle final : public bindings::PlannedSourceHandle {
   public:
     explicit SourceHandle(const nb::dict& values) : SourceHandle(values, source_config(ConfigReader(values))) {
@@ -108,7 +108,7 @@ class SourceHandle final : public bindings::PlannedSourceHandle {
     void prepare() override {
         if (has_source()) return;
         const RichSimulationConfig config = simulation_config(reader_.below("simulation"), config_.seed);
-        // A short run starts at once: it would send only the first of them.
+        // A short run sends only the first events of the pool, so it makes no more: it then starts without delay.
         const std::uint64_t n_events = std::min<std::uint64_t>(config.n_pool_events, config_.likely_most_events());
         sample_ = RichSimulation(config).simulate(static_cast<std::uint32_t>(n_events));
         make_source();

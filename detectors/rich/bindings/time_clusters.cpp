@@ -15,7 +15,7 @@ namespace nb = nanobind;
 
 using ClusterArrays = std::tuple<nb::object, nb::object, nb::object, nb::object>;
 
-/// The arrays have been checked by anello.rich.analysis.clusters.
+/// anello.rich.analysis.clusters has checked the arrays.
 ClusterArrays time_clusters(const bindings::Input<float>& hit_time_ns,
                             const bindings::Input<std::uint32_t>& event_offset, float half_window_ns,
                             std::uint32_t n_passes) {

@@ -61,7 +61,7 @@ events::MergerConfig RichBoards::complete(events::MergerConfig config) const {
     config.n_boards = static_cast<std::uint32_t>(seen_.size());
     config.max_fragments_per_block = intake_.shape.max_fragments;
     config.blocks_per_board =
-        std::clamp(intake_.n_buffers / 2, 2U, config.blocks_per_board);  // the rest may still be overwritten
+        std::clamp(intake_.n_buffers / 2, 2U, config.blocks_per_board);  // blocks beyond this may still be overwritten
     return config;
 }
 
@@ -84,7 +84,7 @@ pipeline::Stage RichBoards::stage(const events::BoardJoin& join, Nanoseconds tim
 }
 
 // Hot path: no allocation, no lock, no log, no throw.
-/// While draining, sockets are read until they are empty; then the open blocks are handed on.
+/// While draining, this reads the sockets until they are empty, and then passes on the open blocks.
 std::size_t RichBoards::work(Lane& lane) noexcept {
     const std::size_t n_datagrams = pipeline::reading_work(lane.receiver->backend(), lane.receiver->do_work());
     if (n_datagrams > 0 || !draining_.load(std::memory_order_acquire)) return n_datagrams;
@@ -140,7 +140,7 @@ void RichBoards::add_loss_notices(std::uint32_t i, pipeline::Notices& notices) {
     if (const auto n = seen_[i].refused.added(n_refused); n > 0)
         notices.push_back(
             fmt::format("board {}: the card refused {} frames; the counters nanet.frames_... say why", board(i), n));
-    // What was refused may be newer than the sum of both.
+    // n_refused may be newer than n_gone, which includes it.
     seen_[i].n_by_kernel = std::max(seen_[i].n_by_kernel, n_gone - std::min(n_gone, n_refused));
     if (const auto n = seen_[i].kernel_dropped.added(seen_[i].n_by_kernel); n > 0)
         notices.push_back(
@@ -156,7 +156,7 @@ void RichBoards::add_loss_notices(std::uint32_t i, pipeline::Notices& notices) {
             "its name, or it began anew",
             board(i), n));
     const receive::StreamReceiver& stream = lane_of(i).receiver->stream(i - lane_of(i).first_board);
-    const auto n_mistaken = counters[ReceiveCounter::mistaken_strangers];  // first: they were strangers before
+    const auto n_mistaken = counters[ReceiveCounter::mistaken_strangers];  // read first: counted as strangers before
     seen_[i].speakers.look(board(i), counters[ReceiveCounter::strangers] - n_mistaken, stream.speakers(), notices);
 }
 

@@ -14,24 +14,24 @@
 
 namespace anello::rich {
 
-/// The boards of the RICH that send to this node: the stage receive, and what the operator is told of them. Board i of
-/// the node is board first_board + i of the detector, in counters and words.
+/// The boards of the RICH that send to this node: the stage receive, and the operator's notices about them. Board i of
+/// the node is board first_board + i of the detector, in counters and in notices.
 class RichBoards {
   public:
-    /// Counters: "receive.boardN". The clock must outlive it. Throws ConfigError, SystemError.
+    /// Counters: "receive.boardN". The clock must outlive the object. Throws ConfigError, SystemError.
     RichBoards(const pipeline::IntakeConfig& intake, std::uint32_t first_board, const Clock& clock, CounterPage& page);
 
     events::BlockSource& blocks() noexcept { return blocks_; }
-    bool has_blocks() const noexcept { return blocks_.has_blocks(); }  ///< for the stage behind; receive's thread
-    /// `config` completed by what follows from the intake.
+    bool has_blocks() const noexcept { return blocks_.has_blocks(); }  ///< for the next stage; receive's thread
+    /// Returns `config` with the values that follow from the intake.
     events::MergerConfig complete(events::MergerConfig config) const;
 
-    /// The stage receive. join: takes the fragments of these boards, and knows who is silent. Both outlive the stage.
+    /// The stage receive. `join` takes the fragments of these boards and knows the silent ones. Both outlive the stage.
     pipeline::Stage stage(const events::BoardJoin& join, Nanoseconds timeout_ns);
 
-    bool finished() const noexcept;  ///< The end of a file.
+    bool finished() const noexcept;  ///< True at the end of a file.
     std::vector<std::uint16_t> ports() const;
-    /// By place among the ports, once the thread has ended.
+    /// Calls use(board, its log) by position among the ports. Call it only after the thread has ended.
     void for_each_sequence_log(const std::function<void(std::uint32_t, const receive::SequenceLog&)>& use);
 
   private:
@@ -43,7 +43,7 @@ class RichBoards {
         receive::ThrottledNotice ahead, same_time, conflicting;
     };
 
-    /// Neighbouring boards that one thread receives.
+    /// Neighbouring boards whose datagrams one thread receives.
     struct Lane {
         std::uint32_t first_board = 0;
         std::unique_ptr<receive::Receiver> receiver{};
@@ -64,9 +64,9 @@ class RichBoards {
     std::vector<std::unique_ptr<receive::BlockStream>> streams_;
     pipeline::BlockIntake blocks_{streams_};
     std::vector<receive::StreamCounters> counters_;
-    std::deque<Lane> lanes_;             // a deque: they do not move
+    std::deque<Lane> lanes_;             // a deque, because a Lane cannot be moved
     std::atomic<bool> draining_{false};  ///< set by the control thread
-    std::vector<Seen> seen_;             ///< by board
+    std::vector<Seen> seen_;             ///< state of each board at the last notices
     pipeline::TroubleNotice trouble_;
 };
 

@@ -24,7 +24,7 @@ void require_to_merge(bool holds, const char* field, const char* rule, const std
     if (!holds) throw ConfigError(field, std::string(rule) + " with receive.nanet_merge", given, remedy + let_software);
 }
 
-/// What the card's merger cannot do. What it cannot do of numbers, NanetMerger refuses.
+/// Refuses settings that the card's merger does not support; NanetMerger refuses numbers out of its range.
 void check_merging(const NodeConfig& config) {
     const pipeline::IntakeConfig& intake = config.intake;
     require_to_merge(intake.backend.kind == receive::BackendKind::nanet, "receive.backend", "must be nanet",

@@ -10,12 +10,12 @@
 
 namespace anello::rich {
 
-/// Events that the network card's model has merged: one stage, in the place of receive and build. It is called receive,
-/// as what a thread waits for is its descriptor.
+/// Takes events that the network card's model has merged, in one stage in place of receive and build. It is called
+/// receive, because a thread waits for its descriptor.
 class CardSource final : public EventSource {
   public:
-    /// Counters: "nanet", "nanet.merge", "build", "build.boardN". All references must outlive it. Throws ConfigError
-    /// where the card cannot do what is configured, SystemError.
+    /// Counters: "nanet", "nanet.merge", "build", "build.boardN". All references must outlive it. Throws
+    /// ConfigError when the card cannot do what is configured, SystemError.
     CardSource(const NodeConfig& config, memory::PersistentBuffers& batches, events::BatchSink& sink,
                const Clock& clock, CounterPage& page);
 
@@ -25,7 +25,7 @@ class CardSource final : public EventSource {
     }
     bool finished() const noexcept override { return card_.finished(); }
     std::vector<std::uint16_t> ports() const override;
-    /// None: the card keeps no books of sequence numbers.
+    /// There are no logs: the card does not record sequence numbers.
     void for_each_sequence_log(const std::function<void(std::uint32_t, const receive::SequenceLog&)>&) override {}
 
   private:
@@ -43,7 +43,7 @@ class CardSource final : public EventSource {
     const events::MergerConfig config_;
     receive::NanetMerger card_;
     events::CardEvents events_;
-    std::vector<Seen> seen_;  ///< by board
+    std::vector<Seen> seen_;  ///< state of each board at the last notices
     pipeline::AddedNotice dropped_packets_, socket_dropped_;
     pipeline::TroubleNotice trouble_;
 };

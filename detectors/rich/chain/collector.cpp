@@ -52,7 +52,7 @@ std::size_t Collector::emit_work() noexcept {
         give_back(decided);
     } else {
         [[maybe_unused]] const bool given = to_publish_.try_give(decided);
-        ANELLO_ASSERT(given);  // as many places as there are buffers
+        ANELLO_ASSERT(given);  // the ring has a place for each buffer
     }
     return n_done + 1;
 }
@@ -65,7 +65,7 @@ std::size_t Collector::publish_work() noexcept {
     return 1;
 }
 
-/// One thread's: the publish stage's where there is a publisher, else the emit stage's.
+/// One thread calls this: the publish stage's if there is a publisher, otherwise the emit stage's.
 void Collector::give_back(const Decided& decided) noexcept {
     batches_.give_back(decided.batch.buffer);
     n_given_back_.fetch_add(1, std::memory_order_release);  // pairs with n_batches_given_back()
@@ -94,7 +94,7 @@ void Collector::count_effort(const Decided& decided, std::uint32_t n_events) noe
     counters_.add(TriggerCounter::hits_passed, decided.outcome.n_hits_passed);
 }
 
-/// From when an event was, or was sent where that is not known.
+/// Counts events decided later than deadline_ns_ after they happened or, if that is not known, after they were sent.
 void Collector::count_late(const DecisionBatch& view, Nanoseconds done_ns) noexcept {
     std::uint64_t n_late = 0;
     for (std::uint32_t event = 0; event < view.n_events; ++event) {
@@ -138,7 +138,7 @@ void Collector::count_rings(const DecisionBatch& view) noexcept {
 }
 
 void Collector::lay_aside(const Decided& decided, const DecisionBatch& view) noexcept {
-    executions_.try_give({view.n_events, decided.batch.build_cpu_ns, decided.trigger_ns});  // full: nobody looks
+    executions_.try_give({view.n_events, decided.batch.build_cpu_ns, decided.trigger_ns});  // a full ring drops it
     if (view.n_events > 0 && event_slot_.wants(view.decided_ns)) show_event(decided, view);
     if (snapshots_->size() == snapshots_->capacity()) return;
     for (std::uint32_t event = 0; event < view.n_events; ++event)
@@ -146,7 +146,7 @@ void Collector::lay_aside(const Decided& decided, const DecisionBatch& view) noe
             return void(snapshots_->try_give(snapshot_of(decided, view, event)));
 }
 
-/// One with rings, where the batch has one.
+/// Shows the batch's first event with rings, or its first event if none has rings.
 void Collector::show_event(const Decided& decided, const DecisionBatch& view) noexcept {
     const auto* const end = view.rings + view.n_events;
     const auto* const found = std::find_if(view.rings, end, [](const EventRings& rings) { return rings.n_rings > 0; });

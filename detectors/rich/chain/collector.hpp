@@ -22,30 +22,30 @@ namespace anello::rich {
 
 using DecisionPublisher = publish::RecordPublisher<DecisionRecord>;
 
-/// The end of the way: takes decisions in the order of time, emits them, accounts for them, copies what a file wants,
-/// publishes them and gives their buffers back. What may be slow has a thread of its own: a file behind a ring of
-/// copies, subscribers behind one of batches.
+/// The end of the data path: takes decisions in order of time, emits and counts them, copies those that a file stores,
+/// publishes them and gives their buffers back. Slow receivers have their own threads: the file gets copies through a
+/// ring, subscribers get batches through another.
 class Collector {
   public:
     /// emitter, publisher and writer may be null. All must outlive the collector.
-    /// deadline_ns: what is done later is counted; 0: none. Snapshots are taken of events that source::selected()
-    /// chooses with `snapshot_prescale_log2`.
+    /// deadline_ns: events decided later are counted; 0: no deadline. Snapshots are made of the events that
+    /// source::selected() chooses with `snapshot_prescale_log2`.
     Collector(TriggerPool& pool, memory::PersistentBuffers& batches, PrimitiveEmitter* emitter,
               DecisionPublisher* publisher, DecisionWriter* writer, std::uint32_t snapshot_prescale_log2,
               Nanoseconds deadline_ns, const Clock& clock, CounterPage& page);
 
-    std::size_t emit_work() noexcept;     ///< Emit stage's thread; batches emitted.
-    std::size_t publish_work() noexcept;  ///< Publish stage's thread, where there is a publisher; batches published.
+    std::size_t emit_work() noexcept;     ///< For the emit stage's thread. Returns batches emitted.
+    std::size_t publish_work() noexcept;  ///< For the publish stage's thread, if any. Returns batches.
 
     bool has_to_publish() const noexcept { return to_publish_.size() > 0; }
-    /// How long the publish stage may wait for that: subscribers do not tell when they have room.
+    /// Longest wait of the publish stage. It is short while a batch is held, as subscribers do not report free room.
     Nanoseconds publish_wait_ns() const noexcept { return holds_one_ ? usual_wait_ns : longest_idle_ns; }
     std::uint64_t n_batches_given_back() const noexcept { return n_given_back_.load(std::memory_order_acquire); }
     std::uint32_t n_bursts_ended() const noexcept { return n_bursts_ended_.load(std::memory_order_acquire); }
     const Counters<TriggerCounter>& counters() const noexcept { return counters_; }
     const LatencyRecorder& latency() const noexcept { return latency_; }
 
-    /// Control thread: what the data path laid aside.
+    /// The control thread takes the samples that the data path offered.
     bool try_take(EventSnapshot& snapshot) noexcept { return snapshots_->try_take(snapshot); }
     bool try_take(ExecutionSample& sample) noexcept { return executions_.try_take(sample); }
 
@@ -73,7 +73,7 @@ class Collector {
     LatencyRecorder latency_;
     EventSlot& event_slot_;  ///< in the page
     memory::SpscRing<Decided> to_publish_;
-    Decided held_{};  ///< taken from to_publish_, until subscribers have room
+    Decided held_{};  ///< taken from to_publish_ and held until subscribers have room
     bool holds_one_ = false;
     memory::SpscRing<ExecutionSample> executions_{4096};
     std::unique_ptr<memory::SpscRing<EventSnapshot>> snapshots_ = std::make_unique<memory::SpscRing<EventSnapshot>>(64);

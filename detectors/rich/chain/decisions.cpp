@@ -11,7 +11,7 @@
 namespace anello::rich {
 namespace {
 
-// Nobody waits for what it hears, and its socket holds more than comes meanwhile.
+// Nothing waits for the listener, and its socket has room for all packets of this time.
 constexpr Nanoseconds listener_rest_ns = 500'000;
 constexpr std::size_t listener_rest_below = 1024;
 
@@ -173,7 +173,7 @@ void RichDecisions::add_trigger_notices(pipeline::Notices& notices) {
     using enum TriggerCounter;
     constexpr std::pair<TriggerCounter, const char*> words[]{
         {plugin_failed_batches, "the plugin failed for {} batches{}: they have no rings"},
-        {plugin_invalid_counts, "the plugin told more than 8 rings for {} events{}: the first 8 are used"},
+        {plugin_invalid_counts, "the plugin returned more than 8 rings for {} events{}: the first 8 are used"},
         {plugin_invalid_rings, "the plugin made {} rings{} that are none (NaN, infinite, absurd): left out"},
         {plugin_invalid_primitives,
          "the plugin chose {} primitive ids{} that are none (0 or 0x100 to 0xffff): the number of rings decides"},
@@ -185,7 +185,7 @@ void RichDecisions::add_trigger_notices(pipeline::Notices& notices) {
             notices.push_back(fmt::format(fmt::runtime(words[i].second), n, has_ended_ ? "" : " so far"));
 }
 
-/// What was behind, and what that cost.
+/// Reports how many events a late trigger decided with less than full effort.
 void RichDecisions::add_deadline_notices(pipeline::Notices& notices) {
     using enum TriggerCounter;
     const auto& counters = collector_->counters();

@@ -15,24 +15,24 @@
 
 namespace anello::rich {
 
-/// From batches of the RICH's events to decisions: the stages trigger, emit, publish where there are subscribers, and
-/// store, whatever builds the events.
+/// From batches of the RICH's events to decisions: the stages trigger, emit, publish (if there are subscribers) and
+/// store. It does not depend on what builds the events.
 class RichDecisions {
   public:
-    /// Counters: "trigger", "listener", "emit", "store", and those of config.publish. The clock must outlive it. Throws
-    /// ConfigError, SystemError.
+    /// Counters: "trigger", "listener", "emit", "store", and those of config.publish. The clock must outlive the
+    /// object. Throws ConfigError, SystemError.
     RichDecisions(const NodeConfig& config, const Clock& clock, CounterPage& page);
 
     memory::PersistentBuffers& batches() noexcept { return batches_; }
-    TriggerPool& pool() noexcept { return pool_; }  ///< takes what was built
+    TriggerPool& pool() noexcept { return pool_; }  ///< takes the batches that were built
     Collector& collector() noexcept { return *collector_; }
     const Collector& collector() const noexcept { return *collector_; }
-    /// All that was built so far has been decided, emitted and published, and its memory given back.
+    /// True when all batches built so far were decided, emitted and published, and their memory was given back.
     bool has_decided(std::uint64_t n_batches_built) const noexcept {
         return collector_->n_batches_given_back() == n_batches_built;
     }
 
-    /// Those, and the listener where there is one. is_drained: nothing more is built, and all of it has been decided.
+    /// The stages, with the listener's if there is one. is_drained: true when nothing more is built and all is decided.
     std::vector<pipeline::Stage> stages(std::function<bool()> is_drained);
 
   private:

@@ -8,7 +8,7 @@
 namespace anello::rich {
 namespace {
 
-/// Counters: those of RichBoards and of the Merger.
+/// RichBoards and a Merger on this host. It has the counters of both.
 class MergedHere final : public EventSource {
   public:
     MergedHere(const NodeConfig& config, memory::PersistentBuffers& batches, events::BatchSink& sink,

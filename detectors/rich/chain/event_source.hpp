@@ -13,7 +13,7 @@
 
 namespace anello::rich {
 
-/// From datagrams to batches of events: the stages before the trigger.
+/// The stages before the trigger, which make batches of events from datagrams.
 class EventSource {
   public:
     EventSource() = default;
@@ -23,14 +23,14 @@ class EventSource {
 
     virtual std::vector<pipeline::Stage> stages() = 0;
     virtual std::uint64_t n_batches_out() const noexcept = 0;
-    virtual bool finished() const noexcept = 0;  ///< The end of a file.
+    virtual bool finished() const noexcept = 0;  ///< True at the end of a file.
     virtual std::vector<std::uint16_t> ports() const = 0;
-    /// By place among the ports, once the threads have ended.
+    /// Calls use(board, its log) by position among the ports. Call it only after the threads have ended.
     virtual void for_each_sequence_log(const std::function<void(std::uint32_t, const receive::SequenceLog&)>& use) = 0;
 };
 
-/// The Merger behind RichBoards; with receive.nanet_merge the card has merged. All references must outlive it. Throws
-/// ConfigError, SystemError.
+/// Makes RichBoards and a Merger or, with receive.nanet_merge, a CardSource. All references must outlive the source.
+/// Throws ConfigError, SystemError.
 std::unique_ptr<EventSource> make_event_source(const NodeConfig& config, memory::PersistentBuffers& batches,
                                                events::BatchSink& sink, const Clock& clock, CounterPage& page);
 

@@ -9,7 +9,7 @@ LatencyRecorder::LatencyRecorder(CounterPage& page) {
 
 void LatencyRecorder::record(const DecisionBatch& batch, Nanoseconds emitted_ns) noexcept {
     now_ns_ = batch.decided_ns;
-    // Events of one packet share their stamps: each run of equal stamps is recorded once, with its length.
+    // Events of one packet have the same stamps: a series of equal stamps is recorded once, with its length.
     for (std::uint32_t first = 0, event = 0; event < batch.n_events; first = event) {
         const Nanoseconds kernel = batch.kernel_ns[first], placed = batch.placed_ns[first];
         const Nanoseconds sent = batch.sent_ns[first];
@@ -30,8 +30,8 @@ void LatencyRecorder::record(const DecisionBatch& batch, Nanoseconds emitted_ns)
     if (batch.burst_origin_ns != 0) record_from_event(batch, emitted_ns);
 }
 
-/// From when the event was, whatever kept its front end from sending it. A source that runs ahead of its clock
-/// (unpaced) sends events before they are: these have no such time, nor has what comes from a file.
+/// Records latencies from the time of the event itself, so with all delays in its front end. Events of an unpaced
+/// source, which sends them before their time, and events from a file have no such latency.
 void LatencyRecorder::record_from_event(const DecisionBatch& batch, Nanoseconds emitted_ns) noexcept {
     for (std::uint32_t event = 0; event < batch.n_events; ++event) {
         const Nanoseconds was_ns = event_ns(batch, event), sent_ns = batch.sent_ns[event];

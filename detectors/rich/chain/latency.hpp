@@ -11,7 +11,7 @@
 
 namespace anello::rich {
 
-/// The way from the wire to the decision, cut at the stamps that each event carries.
+/// Parts of the way from the event to the primitive, between the time stamps that each event has.
 enum class Leg : std::uint8_t {
     sent_to_kernel,
     kernel_to_placed,
@@ -30,14 +30,14 @@ inline constexpr std::array<const char*, static_cast<std::size_t>(Leg::count)> l
     "sent_to_kernel",  "kernel_to_placed", "placed_to_built", "built_to_decided", "decided_to_emitted",
     "sent_to_decided", "sent_to_emitted",  "event_to_sent",   "event_to_decided", "event_to_emitted"};
 
-/// Latency of every event, leg by leg. A leg whose stamps are not known (a source without a clock, a file) is left out.
+/// Records the latency of every event for each leg. It leaves out legs whose stamps are not known (no clock, a file).
 class LatencyRecorder {
   public:
     explicit LatencyRecorder(CounterPage& page);  ///< Throws ConfigError.
 
     // Hot path: no allocation, no lock, no log, no throw.
     void record(const DecisionBatch& batch, Nanoseconds emitted_ns) noexcept;
-    /// Of the two that end with the decision: from sent, and from when events were.
+    /// Series of the two latencies until the decision: from sending, and from the event itself.
     const LatencySeries& sent_to_decided() const noexcept { return sent_to_decided_; }
     const LatencySeries& event_to_decided() const noexcept { return event_to_decided_; }
     const LatencyHistogram& of(Leg leg) const noexcept { return legs_[static_cast<std::size_t>(leg)]->run(); }
@@ -50,7 +50,7 @@ class LatencyRecorder {
     }
 
     std::array<LatencyLeg*, static_cast<std::size_t>(Leg::count)> legs_;  ///< in the page
-    Nanoseconds now_ns_ = 0;                                              ///< when the batch was decided
+    Nanoseconds now_ns_ = 0;                                              ///< time at which the batch was decided
     LatencySeries sent_to_decided_, event_to_decided_;
 };
 

@@ -15,8 +15,8 @@
 
 namespace anello::rich {
 
-/// Receive, build, trigger, emit and store, joined and run. Everything is taken in the constructor; start() makes the
-/// threads; stop() lets what is on the way arrive. All members are called by the control thread.
+/// Joins the stages receive, build, trigger, emit and store and runs them. The constructor allocates everything,
+/// start() makes the threads, and stop() drains the data on their way. The control thread calls all members.
 class Node {
   public:
     /// Throws ConfigError, SystemError.
@@ -27,23 +27,23 @@ class Node {
     Node& operator=(const Node&) = delete;
 
     void start() { runner_.start(); }
-    /// Drains: what the system has received is built, decided and emitted; waits at most 10 s.
+    /// Drains: builds, decides and emits all data that the system has received; waits at most 10 s.
     void stop() { runner_.stop(); }
-    /// All expected bursts are decided, or the file is at its end.
+    /// True when all expected bursts are decided, or when the file is at its end.
     bool finished() const noexcept;
 
     std::vector<std::uint16_t> ports() const { return source_->ports(); }
     std::vector<CounterPage::Sample> counters() const { return page_.read(); }
     CounterPage& page() noexcept { return page_; }
-    void keep_page() { runner_.keep_page(); }  ///< Now and then: the page shows that this thread goes on.
+    void keep_page() { runner_.keep_page(); }  ///< Call regularly: shows in the page that this thread is alive.
     Collector& collector() noexcept { return decisions_.collector(); }
     pipeline::Latencies latency() const { return runner_.latency(); }
     pipeline::LatenciesOverTime latency_over_time() const { return runner_.latency_over_time(); }
-    const pipeline::MachineProbe* probe() const noexcept { return probe_.get(); }  ///< null: the machine is not watched
-    /// What changed since the last call, one line each: a board that fell silent, datagrams dropped by the kernel.
+    const pipeline::MachineProbe* probe() const noexcept { return probe_.get(); }  ///< null: machine not measured
+    /// One line for each change since the last call, e.g. a board that fell silent, datagrams that the kernel dropped.
     pipeline::Notices notices() { return runner_.notices(); }
     pipeline::States states() const { return runner_.states(); }
-    /// Calls use(board, its log) for each board by its place among the ports, once the node has stopped.
+    /// Calls use(board, its log) for each board by its position among the ports; only after the node has stopped.
     void for_each_sequence_log(const std::function<void(std::uint32_t, const receive::SequenceLog&)>& use) {
         source_->for_each_sequence_log(use);
     }
@@ -55,7 +55,7 @@ class Node {
     RichDecisions decisions_;
     std::unique_ptr<EventSource> source_;
     std::unique_ptr<pipeline::MachineProbe> probe_;
-    pipeline::Runner runner_;  ///< last: its threads end before what they work on
+    pipeline::Runner runner_;  ///< last member: its threads end before the objects that they use
 };
 
 }  // namespace anello::rich

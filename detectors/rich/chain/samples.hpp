@@ -10,8 +10,8 @@ namespace anello::rich {
 
 inline constexpr std::uint32_t max_snapshot_hits = 128;
 
-/// A whole event with its decision, copied aside for the display. The data path offers some; when nobody takes them
-/// they are dropped.
+/// A copy of an event with its decision, for the display. The data path offers some events, and drops them when nobody
+/// takes them.
 struct EventSnapshot {
     std::uint64_t event_key;
     std::uint32_t n_hits;  ///< at most max_snapshot_hits
@@ -20,7 +20,7 @@ struct EventSnapshot {
     std::array<std::int16_t, max_snapshot_hits> hit_time_fine;
 };
 
-/// What one batch cost.
+/// Execution time of one batch.
 struct ExecutionSample {
     std::uint32_t n_events;
     Nanoseconds build_ns;

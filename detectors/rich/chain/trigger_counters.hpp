@@ -6,10 +6,10 @@
 
 #include "core/counters/counters.hpp"
 
-/// The trigger's lines of the ledger. At the end of a run:
-///   events = events built and handed on by the builder; events = the sum of events_with_*_rings, and events_passed
+/// Counters of the trigger. At the end of a run:
+///   events = events built and passed on by the builder; events = the sum of events_with_*_rings, and events_passed
 ///   events = events_in_full + events_cheaper + events_passed
-///   hits_in_time + hits_out_of_time + hits_unknown + hits_passed = hits handed on by the builder
+///   hits_in_time + hits_out_of_time + hits_unknown + hits_passed = hits passed on by the builder
 namespace anello::rich {
 
 enum class TriggerCounter : std::uint8_t {

@@ -60,7 +60,7 @@ std::size_t TriggerPool::begin(Worker& worker, const events::BatchCompletion& ba
     return 1;
 }
 
-/// Batches under way, the first first, until so many are left.
+/// Collects the oldest batches on the device, until only `left` are on it.
 std::size_t TriggerPool::collect(Worker& worker, std::size_t left) noexcept {
     std::size_t n_collected = 0;
     for (; worker.under_way.size() > left; ++n_collected) {
@@ -79,7 +79,7 @@ void TriggerPool::give(Worker& worker, Decided& decided, Nanoseconds started_ns)
     decided.trigger_ns = clock_.monotonic_ns() - started_ns;
     decided.decided_ns = clock_.wall_ns();
     [[maybe_unused]] const bool given = worker.done.try_give(decided);
-    ANELLO_ASSERT(given);  // as many places as there are buffers
+    ANELLO_ASSERT(given);  // the ring has a place for each buffer
 }
 
 bool TriggerPool::try_take(Decided& decided) noexcept {

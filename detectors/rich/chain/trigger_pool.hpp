@@ -15,7 +15,7 @@
 
 namespace anello::rich {
 
-/// A batch on its way from the trigger to the collector.
+/// A decided batch on its way from the trigger to the collector.
 struct Decided {
     events::BatchCompletion batch;
     Nanoseconds decided_ns;  ///< wall clock
@@ -23,32 +23,32 @@ struct Decided {
     Decider::Outcome outcome;
 };
 
-/// Where decisions lie: beside each batch buffer, one slot per event.
+/// Memory of the decisions on one batch buffer, with one entry per event.
 struct DecisionColumns {
     EventRings* rings;
     std::uint16_t* primitive_id;
-    EventQuality* quality;  ///< null: nobody asked
+    EventQuality* quality;  ///< null when no quality is computed
 };
 
-/// The trigger spread over worker threads. Batch k goes to worker k mod n and is collected in the same turn, so that
-/// decisions leave in the order of time without a lock or a sort. Where a device decides, a worker prepares a batch
-/// while the device is at the one before.
+/// Distributes the trigger over worker threads. Batch k goes to worker k mod n and is collected in the same order, so
+/// that decisions leave in order of time without a lock or a sort. With a device, a worker prepares a batch while the
+/// device processes the one before.
 class TriggerPool final : public events::BatchSink {
   public:
     TriggerPool(const DeciderConfig& config, std::span<const HitPosition> positions, const events::BatchShape& shape,
                 memory::PersistentBuffers& batches, std::uint32_t n_workers, const Clock& clock);
 
     std::uint32_t n_workers() const noexcept { return static_cast<std::uint32_t>(workers_.size()); }
-    const Decider& decider() const noexcept { return workers_.front()->decider; }  ///< one of them
+    const Decider& decider() const noexcept { return workers_.front()->decider; }  ///< of the first worker
 
-    bool try_give(const events::BatchCompletion& batch) noexcept override;  ///< Builder's thread.
-    std::size_t do_work(std::uint32_t worker) noexcept;  ///< Worker's thread; batches begun or decided.
-    bool try_take(Decided& decided) noexcept;            ///< Collector's thread; in the order given.
+    bool try_give(const events::BatchCompletion& batch) noexcept override;  ///< For the builder's thread.
+    std::size_t do_work(std::uint32_t worker) noexcept;  ///< For the worker's thread. Returns batches begun or decided.
+    bool try_take(Decided& decided) noexcept;            ///< For the collector's thread; in the order of try_give().
 
-    bool has_todo() const noexcept;  ///< Builder's thread: a worker has something to do.
-    bool has_done(std::uint32_t worker) const noexcept { return workers_[worker]->done.size() > 0; }  ///< Its thread.
+    bool has_todo() const noexcept;  ///< For the builder's thread: true when a worker has a batch to do.
+    bool has_done(std::uint32_t worker) const noexcept { return workers_[worker]->done.size() > 0; }  ///< Worker's.
 
-    std::uint32_t max_events() const noexcept { return shape_.max_events; }  ///< of a batch
+    std::uint32_t max_events() const noexcept { return shape_.max_events; }  ///< in a batch
     /// The columns of a batch that try_take() returned.
     DecisionBatch view(const Decided& decided) noexcept;
     events::BatchColumns columns(std::uint32_t buffer) noexcept {
@@ -59,7 +59,7 @@ class TriggerPool final : public events::BatchSink {
     struct UnderWay {
         events::BatchCompletion batch;
         Nanoseconds started_ns;
-        bool is_on_device;  ///< else it was refused
+        bool is_on_device;  ///< false: the device refused the batch
     };
     struct Worker {
         Worker(const DeciderConfig& config, std::span<const HitPosition> positions, const events::BatchShape& shape,
@@ -70,7 +70,7 @@ class TriggerPool final : public events::BatchSink {
         Decider decider;
         memory::SpscRing<events::BatchCompletion> todo;
         memory::SpscRing<Decided> done;
-        std::vector<UnderWay> under_way;  ///< on a device, the first first
+        std::vector<UnderWay> under_way;  ///< batches on a device, oldest first
     };
     std::size_t begin(Worker& worker, const events::BatchCompletion& batch) noexcept;
     std::size_t collect(Worker& worker, std::size_t left) noexcept;
@@ -86,8 +86,8 @@ class TriggerPool final : public events::BatchSink {
     std::unique_ptr<EventRings[]> rings_;
     std::unique_ptr<std::uint16_t[]> primitive_id_;
     std::unique_ptr<EventQuality[]> quality_;
-    std::uint64_t n_given_ = 0;  ///< builder's
-    std::uint64_t n_taken_ = 0;  ///< collector's
+    std::uint64_t n_given_ = 0;  ///< used by the builder's thread
+    std::uint64_t n_taken_ = 0;  ///< used by the collector's thread
 };
 
 }  // namespace anello::rich

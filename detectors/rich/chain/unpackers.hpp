@@ -7,9 +7,9 @@
 
 namespace anello::rich {
 
-/// Of board 0 to 3, whose packets are mgp. Throws ConfigError.
+/// Makes the unpacker for mgp packets of board 0 to 3. Throws ConfigError.
 receive::UnpackerMaker mgp_board(std::uint32_t source_id, std::uint32_t board);
-/// Of board 0 to 4, whose packets are NA62's mep; 4 are the supercells. Throws ConfigError.
+/// Makes the unpacker for NA62's mep packets of board 0 to 4; board 4 has the supercells. Throws ConfigError.
 receive::UnpackerMaker mep_board(std::uint32_t source_id, std::uint32_t board);
 
 }  // namespace anello::rich

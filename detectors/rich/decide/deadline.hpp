@@ -12,20 +12,20 @@
 
 namespace anello::rich {
 
-/// How much is done about an event: what is behind does less, so that overload costs quality and not time.
+/// Effort for a batch of events: a trigger that is late makes less effort, so that overload costs quality, not time.
 enum class Effort : std::uint8_t {
     full,     ///< the finder of the configuration
     cheaper,  ///< `single`: five times as fast as `multiring`
-    pass      ///< a default decision, without a look
+    pass      ///< a default decision without looking at the hits
 };
 
 struct DeadlineConfig {
-    Nanoseconds deadline_ns = 0;                    ///< 0: none; every event is decided with full effort
-    double cheaper_after = 0.5, pass_after = 0.75;  ///< shares of it
+    Nanoseconds deadline_ns = 0;                    ///< 0: no deadline, full effort for every event
+    double cheaper_after = 0.5, pass_after = 0.75;  ///< fractions of deadline_ns
     std::uint16_t pass_primitive = 0x180;
 
     void validate() const;  ///< Throws ConfigError.
-    /// By the age of a batch's oldest event since it arrived; 0: unknown.
+    /// Chooses by the time since the batch's oldest event arrived, in ns; 0: not known.
     Effort effort(Nanoseconds age_ns) const noexcept {
         if (deadline_ns == 0) return Effort::full;
         const double share = static_cast<double>(age_ns) / static_cast<double>(deadline_ns);
@@ -35,11 +35,11 @@ struct DeadlineConfig {
 
 extern const Keys<DeadlineConfig> deadline_keys;
 
-/// Throws ConfigError, which names the key and its default.
+/// Checks a primitive id. Throws a ConfigError that names the key and its default.
 void check_primitive(const std::string& key, std::uint16_t id, const std::string& by_default);
 
-/// Since the oldest event of the batch arrived, by the kernel's stamp: this machine's clock alone, whatever that of the
-/// front ends says. 0 where there is no stamp.
+/// Time since the oldest event of the batch arrived, by the kernel's stamp: it uses only this machine's clock, not that
+/// of the front ends. 0 when there is no stamp.
 inline Nanoseconds age_of(const events::BatchColumns& batch, std::uint32_t n_events, Nanoseconds wall_ns) noexcept {
     if (n_events == 0 || batch.kernel_ns[0] == 0) return 0;
     return std::max<Nanoseconds>(wall_ns - batch.kernel_ns[0], 0);

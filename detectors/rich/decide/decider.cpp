@@ -20,7 +20,7 @@ namespace decider_table {
 using C = DeciderConfig;
 using K = Key<C>;
 
-/// The last one is for more rings too.
+/// The key of the primitive ids by number of rings. The last id is also for more rings.
 KeyValue primitive_ids(const DeciderConfig& config) {
     std::vector<std::int64_t> ids(config.primitive_by_rings.begin(), config.primitive_by_rings.end());
     while (ids.size() > 1 && ids.back() == ids[ids.size() - 2]) ids.pop_back();
@@ -80,7 +80,7 @@ std::unique_ptr<PluginRunner> runner_of(const DeciderConfig& config, const event
     return config.make_plugin ? std::make_unique<PluginRunner>(config.make_plugin(), shape) : nullptr;
 }
 
-/// A plugin decides on this processor.
+/// Chooses the device. A plugin always runs on the processor.
 ChosenDevice device_of(const DeciderConfig& config, const events::BatchShape& shape, const Placement& placement) {
     if (config.make_device) return {config.make_device(placement), ""};
     return choose_device(config.make_plugin ? Backend::cpu : config.backend, config.finder, shape.max_events,
@@ -94,7 +94,7 @@ Placement placement_of(const DeciderConfig& config, std::span<const HitPosition>
                 : static_cast<std::int32_t>(std::lround(config.in_time_window_ns / fine_time_ns))};
 }
 
-/// None for a plugin, and where the finder is not the dearest.
+/// There is no cheaper finder for a plugin, nor when the configured finder is not the most expensive one, multiring.
 std::optional<RingFinder> cheaper_than(const DeciderConfig& config) {
     if (config.make_plugin || config.finder.algorithm != Algorithm::multiring) return std::nullopt;
     RingFinderConfig finder = config.finder;
@@ -145,7 +145,7 @@ Decider::Outcome Decider::place_hits(const events::BatchColumns& batch, std::uin
                 hit_id_[n] = batch.hit_id[hit];
                 hit_time_fine_[n] = batch.hit_time_fine[hit];
             }
-            // The hit is written first and kept by the count alone, so that time costs no branch.
+            // The hit is always written, and only the count decides whether it stays: the time cut needs no branch.
             n += std::abs(std::int32_t{batch.hit_time_fine[hit]}) <= placement_.window_fine ? 1U : 0U;
         }
         to.hit_offset[event + 1] = n;
@@ -170,7 +170,7 @@ Decider::Outcome Decider::decide(const events::BatchColumns& batch, std::uint32_
     if (effort == Effort::pass) return pass(batch, n_events, rings, primitive_id);
     if (!cheaper_) effort = Effort::full;
     if (plugin_ != nullptr) {
-        do_not_judge(n_events, quality);  // it may mean something else by a ring
+        do_not_judge(n_events, quality);  // a plugin's rings may have another meaning
         return decide_by_plugin(batch, n_events, rings, primitive_id);
     }
     Outcome outcome = place_hits<Columns::positions>(batch, n_events, room_);
@@ -190,7 +190,7 @@ void Decider::choose_primitives(std::uint32_t n_events, const EventRings* rings,
         primitive_id[event] = primitive_by_rings_[rings[event].n_rings];
 }
 
-/// Not where somebody here looks at placed hits.
+/// A batch cannot be sent when the processor needs its placed hits, for a plugin or to judge rings.
 bool Decider::can_send(std::uint32_t n_events, Effort effort, const EventQuality* quality) const noexcept {
     return max_under_way() > 0 && plugin_ == nullptr && n_events > 0 && effort == Effort::full && !has_cuts() &&
            quality == nullptr;
@@ -211,7 +211,7 @@ Decider::Outcome Decider::collect(const events::BatchColumns& batch, std::uint32
         outcome.n_hits_out_of_time =
             batch.hit_offset[n_events] - batch.hit_offset[0] - of_device.n_in_time - of_device.n_unknown;
         outcome.device = Device::used;
-    } else {  // another batch may be under way: not by the device
+    } else {  // not with the device, as another batch may be on it
         outcome = place_hits<Columns::positions>(batch, n_events, own_room());
         finder_.find(placed(n_events, own_room()), rings);
         outcome.device = Device::failed;
@@ -246,7 +246,7 @@ Decider::Device Decider::find(std::uint32_t n_events, EventRings* rings, Effort 
     return device_.finder == nullptr ? Device::none : Device::failed;
 }
 
-/// Rings dropped by the cuts. quality: where it goes, too; null: nowhere.
+/// Returns the number of rings dropped by the cuts. Writes the qualities to `quality` unless it is null.
 std::uint32_t Decider::judge(std::uint32_t n_events, EventRings* rings, EventQuality* quality) const noexcept {
     const HitsView hits = placed(n_events, room_);
     EventQuality of_one;
@@ -260,7 +260,7 @@ std::uint32_t Decider::judge(std::uint32_t n_events, EventRings* rings, EventQua
     return n_dropped;
 }
 
-/// A ring that is dropped does not give its hits to the others: all are judged as they were found.
+/// All rings are judged as they were found: the other rings do not get the hits of a ring that is dropped.
 std::uint32_t Decider::drop_doubtful(EventRings& found, EventQuality& quality) const noexcept {
     std::uint8_t n_kept = 0;
     for (std::uint8_t k = 0; k < found.n_rings; ++k) {

@@ -22,68 +22,68 @@ namespace anello::rich {
 struct DeciderConfig {
     RingFinderConfig finder;
     DeadlineConfig deadline;
-    Backend backend = Backend::automatic;  ///< automatic: a CUDA device where there is one
-    float in_time_window_ns = 8;           ///< formats without hit times have 0 for all hits
-    float min_likelihood_ratio = 0;        ///< cuts on RingQuality; 0: none
+    Backend backend = Backend::automatic;  ///< automatic: a CUDA device if there is one
+    float in_time_window_ns = 8;           ///< hits of formats without hit times have time 0
+    float min_likelihood_ratio = 0;        ///< cut on RingQuality; 0: no cut
     std::uint32_t min_assigned_hits = 0;
-    bool quality = false;         ///< rings are judged for files and subscribers, too
-    bool time_from_hits = false;  ///< fragments tell no time within the tick, as mep: see event_time.hpp
-    /// The high byte must not be 0: in a primitive packet such a word would read as a timestamp.
+    bool quality = false;         ///< also compute RingQuality for files and subscribers
+    bool time_from_hits = false;  ///< for formats without fine event times (mep): see event_time.hpp
+    /// The high byte must not be 0, because in a primitive packet such a word would be a timestamp.
     PrimitiveByRings primitive_by_rings{0, 0x101, 0x102, 0x104, 0x108, 0x108, 0x108, 0x108, 0x108};
-    /// An algorithm of the user's own instead of the ring finder; empty: none.
+    /// The user's algorithm in place of the ring finder; empty: none.
     MakePlugin make_plugin{};
     std::string plugin_name{};  ///< for displays
-    /// A device of the caller's own instead of the backend; empty: none.
+    /// The caller's device in place of the backend; empty: none.
     std::function<std::unique_ptr<BatchFinder>(const Placement&)> make_device{};
     void validate() const;  ///< Throws ConfigError.
 };
 
 extern const Keys<DeciderConfig> decider_keys;
 
-/// From a batch of events to decisions: hit ids become positions, hits out of time are left out, rings are found, by
-/// the finder or by a plugin, and a primitive is chosen. One per worker thread, because it owns scratch for one batch.
+/// Decides a batch of events: it looks up hit positions, leaves out hits out of time, finds rings with the finder or a
+/// plugin, and chooses primitives. Each worker thread has one, because it owns the working memory for one batch.
 class Decider {
   public:
-    /// positions: one per hit id; ids beyond are left out and counted. Throws ConfigError.
+    /// positions: one per hit id; hits with larger ids are left out and counted. Throws ConfigError.
     Decider(const DeciderConfig& config, std::span<const HitPosition> positions, const events::BatchShape& shape);
 
-    /// What a device did of a batch; failed: the processor did it instead.
+    /// Whether a device searched the batch; failed: the processor searched it instead.
     enum class Device : std::uint8_t { none, used, failed };
     struct Outcome {
         std::uint32_t n_hits_in_time, n_hits_out_of_time, n_hits_unknown;
-        std::uint32_t n_hits_passed;    ///< of events that nobody looked at
-        std::uint32_t n_rings_dropped;  ///< by cuts on quality
+        std::uint32_t n_hits_passed;    ///< hits of events that passed without a look
+        std::uint32_t n_rings_dropped;  ///< dropped by cuts on quality
         Effort effort;
         Device device;
         PluginFaults plugin;
     };
-    /// Hot path: no allocation, no lock, no log, no throw (a plugin does as it likes). rings and primitive_id:
-    /// [n_events], quality likewise, or null. With time_from_hits the batch's times are set.
+    /// Hot path: no allocation, no lock, no log, no throw (except in a plugin). rings, primitive_id and, unless null,
+    /// quality: [n_events]. With time_from_hits this sets the batch's event times.
     Outcome decide(const events::BatchColumns& batch, std::uint32_t n_events, EventRings* rings,
                    std::uint16_t* primitive_id, Effort effort = Effort::full, EventQuality* quality = nullptr) noexcept;
 
-    /// The same in two steps, where a device searches: what is sent is collected in the same order, max_under_way() at
-    /// a time. Where a batch cannot be sent, decide() does it, with none under way.
+    /// decide() in two steps for a device: batches are collected in the order in which they were sent, with at most
+    /// max_under_way() on the device. decide() does a batch that cannot be sent, when no batch is on the device.
     std::uint32_t max_under_way() const noexcept {
         return device_.finder != nullptr ? device_.finder->max_under_way() : 0;
     }
     bool can_send(std::uint32_t n_events, Effort effort, const EventQuality* quality) const noexcept;
-    /// False: the device refused it. It is collected in its turn all the same.
+    /// Returns false when the device refused the batch. Call collect() in its turn all the same.
     bool send(const events::BatchColumns& batch, std::uint32_t n_events) noexcept;
-    /// The batch that was sent first, once more, and whether the device has it; the processor does what it does not.
+    /// Collects the oldest batch. The caller passes it again, with send()'s result; the processor does refused batches.
     Outcome collect(const events::BatchColumns& batch, std::uint32_t n_events, bool is_on_device, EventRings* rings,
                     std::uint16_t* primitive_id) noexcept;
 
     Isa isa() const noexcept { return finder_.isa(); }
-    /// The name of the device that finds rings; empty: this processor does.
+    /// Name of the device that finds rings; empty: the processor finds them.
     std::string_view device_name() const noexcept {
         return device_.finder ? device_.finder->device_name() : std::string_view();
     }
-    /// Why `automatic` has chosen the processor; empty where it has not.
+    /// Why `automatic` has chosen the processor; empty when it has not.
     const std::string& backend_note() const noexcept { return device_.note; }
 
   private:
-    /// Which columns of the hits used are written.
+    /// Columns that place_hits() writes for the hits in time.
     enum class Columns : std::uint8_t { positions, all };
     template <Columns columns>
     Outcome place_hits(const events::BatchColumns& batch, std::uint32_t n_events, const BatchFinder::Room& to) noexcept;
@@ -109,15 +109,15 @@ class Decider {
     std::uint16_t pass_primitive_;
     Placement placement_;
     ChosenDevice device_;
-    /// Where hits are placed: where the device reads them, or in memory of our own. Ours, too, where the device may
-    /// still read there what another batch has.
+    /// Where hits are placed: in the device's memory, or in the decider's own. The decider's own is also used when the
+    /// device may still read another batch in its memory.
     BatchFinder::Room room_;
-    std::unique_ptr<PluginRunner> plugin_;  ///< null: the finder
+    std::unique_ptr<PluginRunner> plugin_;  ///< null: the finder decides
     PrimitiveByRings primitive_by_rings_;
     bool time_from_hits_;
     std::unique_ptr<std::uint32_t[]> hit_offset_;
     std::unique_ptr<float[]> x_mm_, y_mm_;
-    std::unique_ptr<std::uint16_t[]> hit_id_;  ///< for a plugin only, as hit_time_fine_
+    std::unique_ptr<std::uint16_t[]> hit_id_;  ///< only for a plugin, like hit_time_fine_
     std::unique_ptr<std::int16_t[]> hit_time_fine_;
 };
 

@@ -79,7 +79,7 @@ void DecisionRecord::lay_out_quality(const DecisionBatch& batch) noexcept {
     writer_.close();
 }
 
-/// Into memory that was reserved for as many as there can be.
+/// Writes rings into memory that was reserved for the largest possible number of them.
 void DecisionRecord::lay_out_rings(const DecisionBatch& batch) noexcept {
     for (auto* const values : {&x_mm_, &y_mm_, &radius_mm_}) values->clear();
     n_hits_.clear();

@@ -11,14 +11,14 @@
 namespace anello::rich {
 
 /// A batch of decisions as a record: the batch's own columns, and rings as columns, those of event e from
-/// ring_offset[e] to ring_offset[e + 1]; their quality, where it is asked for.
+/// ring_offset[e] to ring_offset[e + 1]; with their quality, if configured.
 class DecisionRecord {
   public:
-    /// has_quality: batches have that of their rings.
+    /// has_quality: batches have the quality of their rings.
     explicit DecisionRecord(std::uint32_t max_events, bool has_quality = false);
 
     std::size_t largest_bytes() const noexcept;
-    /// Hot path: no allocation, no lock, no log, no throw. The batch's columns must stay until outgoing() was sent.
+    /// Hot path: no allocation, no lock, no log, no throw. The batch's columns must stay until outgoing() is sent.
     void fill(const DecisionBatch& batch) noexcept;
     const publish::OutgoingRecord& outgoing() const noexcept { return outgoing_; }
 

@@ -7,7 +7,7 @@
 namespace anello::rich {
 namespace {
 
-constexpr std::size_t most_at_once = 4096;  // events, before the thread looks round
+constexpr std::size_t most_at_once = 4096;  // events, before the thread checks for other work
 
 const DecisionWriterConfig& validated(const DecisionWriterConfig& config) {
     config.validate();
@@ -38,7 +38,7 @@ DecisionWriter::Column<T> DecisionWriter::column(const char* name, hid_t type, c
         file_.add_column(name, type, unit, meaning,
                          store::ColumnLayout{.chunk_rows = config_.chunk_events, .row_shape = std::move(row_shape)}),
         {}};
-    made.rows.resize(rows);  // touches every page now, so that memory does not grow while the run fills them
+    made.rows.resize(rows);  // touches every page now, so that memory does not grow during the run
     made.rows.clear();
     return made;
 }
@@ -103,7 +103,7 @@ void DecisionWriter::take(const DecisionBatch& decisions) noexcept {
             counters_.add(closed_ ? StoreCounter::events_lost : StoreCounter::events_not_selected);
             continue;
         }
-        if (waiting_quality_) waiting_quality_->try_give(decisions.quality[event]);  // as many places, and before
+        if (waiting_quality_) waiting_quality_->try_give(decisions.quality[event]);  // given first; has as many places
         [[maybe_unused]] const bool given = waiting_.try_give({.key = decisions.event_key[event],
                                                                .sent_ns = decisions.sent_ns[event],
                                                                .kernel_ns = decisions.kernel_ns[event],
@@ -114,7 +114,7 @@ void DecisionWriter::take(const DecisionBatch& decisions) noexcept {
                                                                .primitive_id = decisions.primitive_id[event],
                                                                .fine_time = decisions.fine_time[event],
                                                                .flags = decisions.event_flags[event]});
-        ANELLO_ASSERT(given);  // has_room()
+        ANELLO_ASSERT(given);  // the caller has checked has_room()
     }
 }
 
@@ -138,7 +138,7 @@ std::size_t DecisionWriter::write_waiting(std::size_t n_most) noexcept {
     return n_written;
 }
 
-/// Room was reserved for a whole chunk: nothing is allocated here.
+/// Does not allocate, because room for a whole chunk was reserved.
 void DecisionWriter::write_event(const Event& event) noexcept {
     const EventRings& rings = event.rings;
     event_key_.rows.push_back(event.key);

@@ -18,58 +18,57 @@ namespace anello::rich {
 inline constexpr std::uint32_t max_prescale_log2 = 30;
 inline constexpr std::uint32_t max_waiting_events = 1U << 24;
 
-/// Says by its key whether an event is stored, so that every stage can choose the same events. prescale_log2: 1 of
+/// Decides by its key whether an event is stored, so that every stage can choose the same events: 1 of
 /// 2^prescale_log2.
 using Selection = bool (*)(std::uint64_t event_key, std::uint32_t prescale_log2) noexcept;
 
 struct DecisionWriterConfig {
     std::string path;
     std::uint32_t prescale_log2 = 0;
-    Selection select = nullptr;              ///< nullptr: every event
-    std::uint32_t chunk_events = 65'536;     ///< that go to the file at once, at most
-    std::uint32_t waiting_events = 131'072;  ///< that may wait for the file's thread
-    bool quality = false;                    ///< batches have that of their rings
+    Selection select = nullptr;              ///< nullptr: stores every event
+    std::uint32_t chunk_events = 65'536;     ///< largest number written to the file at once
+    std::uint32_t waiting_events = 131'072;  ///< largest number that may wait for the file's thread
+    bool quality = false;                    ///< batches have the quality of their rings
     store::FileRules rules{};
     void validate() const;  ///< Throws ConfigError.
 };
 
-/// Decisions into an HDF5 file: one column per quantity, rings apart (rings of event e are the rows
-/// ring_offset[e] .. ring_offset[e] + n_rings[e] - 1 of the ring columns). See docs of each column in the file itself.
-/// What is stored is copied by the thread that decides, so that its batch is free at once, and written by another.
-/// Memory is taken in the constructor; an error of the file loses a chunk, is counted and named, and never stops the
-/// chain.
+/// Writes decisions into an HDF5 file: one column per quantity, with separate columns for rings (those of event e are
+/// the rows ring_offset[e] .. ring_offset[e] + n_rings[e] - 1). The file itself describes each column. The deciding
+/// thread copies what is stored, so that its batch is free again immediately; another thread writes it. The constructor
+/// allocates all memory. An error of the file loses a chunk; it is counted and reported, and never stops the chain.
 class DecisionWriter {
   public:
     /// Throws ConfigError, SystemError (no such directory, no permission).
     DecisionWriter(const DecisionWriterConfig& config, CounterPage& page, const std::string& block_name = "store");
     ~DecisionWriter() { close(); }
 
-    /// A batch of so many events can be taken, whatever is selected of it. Deciding thread.
+    /// For the deciding thread: true when a batch of n_events can be taken, even if all of them are selected.
     bool has_room(std::uint32_t n_events) const noexcept { return waiting_.size() + n_events <= waiting_.capacity(); }
-    /// Hot path: no allocation, no lock, no log, no throw. Deciding thread, where has_room().
+    /// Hot path: no allocation, no lock, no log, no throw. For the deciding thread; requires has_room().
     void take(const DecisionBatch& decisions) noexcept;
 
     bool is_idle() const noexcept { return waiting_.size() == 0; }
-    /// So much waits that the writing thread should be woken.
+    /// True when so many events wait that the writing thread should be woken.
     bool is_filling() const noexcept { return waiting_.size() >= waiting_.capacity() / 4; }
-    /// Writing thread, again and again, with the monotonic clock: what came is safe from the end of the process within
-    /// a second. Events taken over.
+    /// The writing thread calls this repeatedly, with the monotonic clock. Events are safe from the end of the process
+    /// within a second. Returns the number of events taken.
     std::size_t write(Nanoseconds now_ns) noexcept;
-    /// Empties memory into the file and closes it, once neither thread calls any more. Safe to call twice. False when
-    /// an error was seen since the start.
+    /// Writes all events in memory to the file and closes it. Call it after both threads have ended; a second call is
+    /// safe. Returns false when there was an error since the start.
     bool close() noexcept;
 
     const Counters<StoreCounter>& counters() const noexcept { return counters_; }
-    /// The cause of the last error; by the writing thread, or after close().
+    /// Cause of the last error. Call it in the writing thread, or after close().
     const std::string& last_error() const noexcept { return file_.last_error(); }
-    /// As a stage's state, and as a notice once each time that it begins; empty where the file takes what comes. Any
-    /// thread.
+    /// refusal() is a stage's state, take_news() a notice for each time that the file begins to refuse data; both are
+    /// empty while it accepts them. Any thread may call them.
     std::string refusal() { return file_.refusal().state(file_.path()); }
     std::string take_news() { return file_.refusal().take_news(file_.path(), "events are lost until there is room"); }
 
   private:
     static constexpr std::size_t n_columns = 18;
-    /// A decision on its way from one thread to the other.
+    /// A decision that waits for the writing thread.
     struct Event {
         std::uint64_t key;
         Nanoseconds sent_ns, kernel_ns, placed_ns, built_ns, decided_ns;
@@ -77,7 +76,7 @@ class DecisionWriter {
         std::uint16_t primitive_id;
         std::uint8_t fine_time, flags;
     };
-    /// One quantity: rows in memory until they go to the file.
+    /// One quantity, whose rows are in memory until they are written to the file.
     template <typename T>
     struct Column {
         std::size_t number = 0;
@@ -95,9 +94,9 @@ class DecisionWriter {
     std::size_t write_waiting(std::size_t n_most) noexcept;
 
     DecisionWriterConfig config_;
-    Counters<StoreCounter> counters_;  ///< each of one thread's
+    Counters<StoreCounter> counters_;  ///< only one thread writes each counter
     memory::SpscRing<Event> waiting_;
-    std::optional<memory::SpscRing<EventQuality>> waiting_quality_;  ///< of these; none: nobody asked
+    std::optional<memory::SpscRing<EventQuality>> waiting_quality_;  ///< qualities of waiting_; none if not configured
     store::ColumnFile file_;
     bool closed_ = false;
     Nanoseconds next_save_ns_ = 0;

@@ -12,10 +12,10 @@ namespace {
 
 constexpr int tick_fine = 256;
 constexpr int width_fine = static_cast<int>(event_time_width_ns / fine_time_ns);
-/// Hits of a particle at either end of the tick lie half a width outside of it.
+/// The range is the tick and half a width on both sides, because hits of a particle at the tick's edge reach this far.
 constexpr int begin_fine = -width_fine / 2, end_fine = tick_fine + width_fine / 2, n_steps = end_fine - begin_fine;
 
-/// Where the fullest window begins, in steps from begin_fine; far off where no hit is near the tick.
+/// Begin of the window with most hits, in steps from begin_fine; far outside when no hit is near the tick.
 int fullest_window(std::span<const std::int16_t> hit_time_fine) noexcept {
     std::array<std::uint16_t, n_steps> n_hits{};
     for (const int time : hit_time_fine)
@@ -32,7 +32,7 @@ int fullest_window(std::span<const std::int16_t> hit_time_fine) noexcept {
     return most > 0 ? best : -n_steps;
 }
 
-/// From the tick's begin; -1 where there is no hit.
+/// Time of the event from the tick's begin; -1 when there is no hit.
 int event_time(std::span<const std::int16_t> hit_time_fine) noexcept {
     const int first = fullest_window(hit_time_fine) + begin_fine;
     int n_hits = 0, sum = 0;

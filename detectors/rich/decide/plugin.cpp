@@ -14,7 +14,7 @@ namespace {
 
 constexpr const char* field = "trigger.plugin";
 
-/// An open library with its four functions. Shared by the handles made from it, so that it is closed after the last.
+/// An open library with its four functions. All handles made from it share it, so that it is closed after the last one.
 class Library {
   public:
     explicit Library(const std::string& path);
@@ -46,7 +46,7 @@ Library::Library(const std::string& wanted) : path(std::filesystem::absolute(wan
     try {
         find_all();
     } catch (...) {
-        dlclose(library_);  // no destructor of a half-made object
+        dlclose(library_);  // the constructor failed, so the destructor does not run
         throw;
     }
 }
@@ -79,7 +79,7 @@ class LibraryPlugin final : public Plugin {
     bool decide(const anello_trigger_batch& batch, anello_trigger_decisions& out) noexcept override {
         try {
             return library_->decide(handle_, &batch, &out) == 0;
-        } catch (...) {  // a C++ exception that left the library
+        } catch (...) {  // the library let a C++ exception escape
             return false;
         }
     }

@@ -10,26 +10,26 @@
 
 namespace anello::rich {
 
-/// A trigger algorithm of the user's own. One per worker thread; it decides batches as the ring finder does.
+/// The user's trigger algorithm. Each worker thread has one; it decides batches in place of the ring finder.
 class Plugin {
   public:
     virtual ~Plugin() = default;
-    /// Worker's thread. false: the algorithm failed, what it wrote is not used.
+    /// Called by the worker's thread. Returns false when the algorithm failed; its output is then not used.
     virtual bool decide(const anello_trigger_batch& batch, anello_trigger_decisions& out) noexcept = 0;
 };
 
-/// Called once per worker at set-up, by the control thread; throws ConfigError.
+/// The control thread calls this once per worker at set-up; throws ConfigError.
 using MakePlugin = std::function<std::unique_ptr<Plugin>()>;
 
 struct PluginConfig {
     std::string path;        ///< the shared library
-    std::string parameters;  ///< handed to it as it is
-    std::string python;      ///< instead of a library: a function, for who makes the node
+    std::string parameters;  ///< passed to it unchanged
+    std::string python;      ///< a Python function instead; the caller that makes the node loads it
 };
 extern const Keys<PluginConfig> plugin_keys;
 
-/// Loads a library with the functions of plugin_abi.h. Throws ConfigError: no such file, not a library, a function
-/// missing, another version. What it returns throws ConfigError where the library refuses its parameters.
+/// Loads a library with the functions of plugin_abi.h. Throws ConfigError if there is no such library, a function is
+/// missing, or the version differs. The result throws ConfigError if the library refuses its parameters.
 MakePlugin load_plugin(const PluginConfig& config);
 
 }  // namespace anello::rich

@@ -10,7 +10,7 @@ namespace {
 
 static_assert(ANELLO_MAX_RINGS == max_rings_per_event);
 
-/// False for NaN too.
+/// Also false for NaN.
 bool is_near(float coordinate_mm) noexcept {
     return std::abs(coordinate_mm) <= max_coordinate_mm;
 }
@@ -19,7 +19,7 @@ bool is_ring(const anello_ring& ring) noexcept {
     return is_near(ring.x_mm) && is_near(ring.y_mm) && ring.radius_mm > 0 && is_near(ring.radius_mm);
 }
 
-/// The high byte tells a primitive from a timestamp in the packet.
+/// In a packet, a non-zero high byte distinguishes a primitive from a timestamp.
 bool is_primitive(std::uint32_t id) noexcept {
     return id == 0 || (id >= 0x100 && id <= 0xFFFF);
 }
@@ -32,7 +32,7 @@ PluginRunner::PluginRunner(std::unique_ptr<Plugin> plugin, const events::BatchSh
       primitive_id_(new std::uint32_t[shape.max_events]()),
       ring_(new anello_ring[std::size_t{shape.max_events} * max_rings_per_event]()) {}
 
-/// Rings of an earlier batch must not shine through: a ring that is not written has radius 0, which is none.
+/// Clears the rings of an earlier batch: a ring that the plugin does not write has radius 0, which means no ring.
 void PluginRunner::clear(std::uint32_t n_events) noexcept {
     std::fill_n(n_rings_.get(), n_events, 0U);
     std::fill_n(primitive_id_.get(), n_events, ANELLO_PRIMITIVE_DEFAULT);

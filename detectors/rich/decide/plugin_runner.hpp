@@ -11,24 +11,24 @@
 
 namespace anello::rich {
 
-/// The primitive of an event with k rings; 0 for none.
+/// The primitive of an event with k rings; 0: no primitive.
 using PrimitiveByRings = std::array<std::uint16_t, max_rings_per_event + 1>;
 
-/// What was wrong with a plugin's decisions of one batch.
+/// Errors in a plugin's decisions on one batch.
 struct PluginFaults {
-    std::uint32_t n_failed_batches = 0;      ///< it said that it failed, or threw: no rings in the whole batch
+    std::uint32_t n_failed_batches = 0;      ///< it reported a failure or threw: no rings in this batch
     std::uint32_t n_invalid_counts = 0;      ///< events with more rings than a decision holds: the first are used
     std::uint32_t n_invalid_rings = 0;       ///< NaN, infinite or absurd rings: left out
-    std::uint32_t n_invalid_primitives = 0;  ///< no primitive id: the one for the number of rings is used
+    std::uint32_t n_invalid_primitives = 0;  ///< invalid ids: replaced by the id for the number of rings
 };
 
-/// Lets a plugin decide a batch and makes decisions of what it wrote. Its word is never trusted: whatever it writes
-/// inside its columns, what comes out is valid. Owns those columns, for one batch.
+/// Lets a plugin decide a batch and makes decisions of its output. It does not trust the plugin: whatever the plugin
+/// writes in its columns, the decisions are valid. It owns these columns, for one batch.
 class PluginRunner {
   public:
     PluginRunner(std::unique_ptr<Plugin> plugin, const events::BatchShape& shape);
 
-    /// Allocates, locks and throws nothing itself; the plugin may. rings, primitive_id: [batch.n_events].
+    /// Does not allocate, lock or throw itself; the plugin may. rings, primitive_id: [batch.n_events].
     PluginFaults decide(const anello_trigger_batch& batch, const PrimitiveByRings& primitive_by_rings,
                         EventRings* rings, std::uint16_t* primitive_id) noexcept;
 

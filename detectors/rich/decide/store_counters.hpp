@@ -6,7 +6,8 @@
 
 #include "core/counters/counters.hpp"
 
-/// events_seen = events_stored + events_not_selected + events_lost, once the writer is closed.
+/// Counters of the decisions' file. After the writer is closed:
+/// events_seen = events_stored + events_not_selected + events_lost.
 namespace anello::rich {
 
 enum class StoreCounter : std::uint8_t {

@@ -41,7 +41,7 @@ std::span<const TimeCluster> TimeClusterer::cluster(std::span<const float> hit_t
     return clusters_;
 }
 
-/// Neighbours in time, each with the mean of what was joined before it. Hits are given out anew after this.
+/// Joins neighbours in time, each with the mean of the clusters joined before it. Hits are assigned again after it.
 void TimeClusterer::join_near_clusters() {
     std::size_t n = 0;
     for (const TimeCluster& cluster : clusters_) {
@@ -57,7 +57,7 @@ void TimeClusterer::join_near_clusters() {
     clusters_.resize(n);
 }
 
-/// Hits and clusters are both in the order of time, so one walk finds the nearest of each.
+/// Hits and clusters are both sorted by time, so that one pass finds the nearest cluster of each hit.
 void TimeClusterer::give_hits_to_nearest() {
     std::uint32_t nearest = 0;
     for (Hit& hit : hits_) {
@@ -92,7 +92,7 @@ void TimeClusterer::find_means() {
         if (clusters_[c].n_hits > 0) clusters_[c].time_ns = static_cast<float>(sum_ns_[c] / clusters_[c].n_hits);
 }
 
-/// Numbers clusters by their time and drops those that have lost all hits.
+/// Numbers clusters in order of time and drops those without hits.
 void TimeClusterer::sort_by_time() {
     order_.clear();
     for (std::uint32_t c = 0; c < clusters_.size(); ++c)

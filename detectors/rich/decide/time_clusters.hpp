@@ -5,10 +5,10 @@
 #include <span>
 #include <vector>
 
-/// Hits of one event that belong together in time: the particle in time, other particles, lone hits.
+/// Groups hits of one event that belong together in time: the particle in time, other particles, single hits.
 namespace anello::rich {
 
-/// NA62's offline values: clusters of 10 ns.
+/// The defaults are NA62's offline values: clusters of 10 ns.
 struct TimeClusterConfig {
     float half_window_ns = 5;  ///< a hit belongs to a cluster when it is at most this far from the cluster's mean time
     std::uint32_t n_passes = 2;
@@ -16,29 +16,29 @@ struct TimeClusterConfig {
 };
 
 struct TimeCluster {
-    float time_ns;  ///< mean of its hits
+    float time_ns;  ///< mean time of its hits
     std::uint32_t n_hits;
 };
 
-/// Reused from event to event, so that nothing is allocated once it has grown.
+/// One object serves many events, so that it does not allocate after it has grown.
 class TimeClusterer {
   public:
     explicit TimeClusterer(const TimeClusterConfig& config);  ///< Throws ConfigError.
 
-    /// The event's clusters in the order of time; every hit is in one. hit_time_ns: finite. cluster_of_hit: of the same
-    /// length, an index into what is returned. The result does not depend on the order of the hits.
+    /// Returns the event's clusters in order of time; every hit is in one. hit_time_ns: finite. cluster_of_hit: of the
+    /// same length, indices of the returned clusters. The result does not depend on the order of the hits.
     ///
-    /// First, hits in order of time are cut into windows of twice the half window, each from its first hit on. Then, in
-    /// each pass, clusters whose means are closer than the half window are joined, every hit goes to the nearest mean,
-    /// and hits too far from all are cut into windows of their own: so a cluster cut in two by an early hit heals.
-    /// Time n log n.
+    /// First, hits sorted by time are cut into windows of twice the half window, each from its first hit on. Then each
+    /// pass joins clusters whose means are closer than the half window, gives every hit to the nearest mean, and cuts
+    /// hits too far from all means into new windows. This repairs a cluster that an early hit cut in two.
+    /// Takes time n log n.
     std::span<const TimeCluster> cluster(std::span<const float> hit_time_ns, std::span<std::uint32_t> cluster_of_hit);
 
   private:
     struct Hit {
         float time_ns;
         std::uint32_t index;
-        std::uint32_t cluster;  ///< no_cluster: in none yet
+        std::uint32_t cluster;  ///< no_cluster: not in a cluster yet
     };
     void join_near_clusters();
     void give_hits_to_nearest();
@@ -47,7 +47,7 @@ class TimeClusterer {
     void sort_by_time();
 
     TimeClusterConfig config_;
-    std::vector<Hit> hits_;  ///< by time
+    std::vector<Hit> hits_;  ///< sorted by time
     std::vector<TimeCluster> clusters_, sorted_;
     std::vector<double> sum_ns_;
     std::vector<std::uint32_t> order_, number_;

@@ -6,19 +6,19 @@
 
 namespace anello::rich {
 
-/// What became of the first datagrams offered: n_taken went out; `error` (errno) says why the next one did not, 0 when
-/// all did.
+/// Result of sending datagrams in order: the first n_taken were sent; `error` (errno) says why the next one was not, 0
+/// if all were sent.
 struct SendResult {
     std::size_t n_taken = 0;
     int error = 0;
 };
 
-/// Where frames go. Called by the emitter's thread for many datagrams at once.
+/// Destination of the frames. The emitter's thread calls send() for many datagrams at once.
 class DatagramSink {
   public:
     virtual ~DatagramSink() = default;
     virtual SendResult send(std::span<const std::span<const std::byte>> datagrams) noexcept = 0;
-    /// errno reported by the far end since the last call, 0 for none.
+    /// The errno that the far end reported since the last call; 0: none.
     virtual int take_far_error() noexcept { return 0; }
 };
 

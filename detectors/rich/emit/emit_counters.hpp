@@ -6,7 +6,7 @@
 
 #include "core/counters/counters.hpp"
 
-/// The emitter's lines of the ledger, once the last burst has ended:
+/// Counters of the emitter. After the last burst has ended:
 ///   primitives_in = primitives + primitives_late + primitives_overflow + primitives_invalid
 ///   frames = frames_sent + frames_lost
 namespace anello::rich {

@@ -27,7 +27,7 @@ void PrimitiveChecker::check(std::span<const std::byte> datagram) noexcept {
 }
 
 void PrimitiveChecker::follow(std::uint32_t frame) noexcept {
-    const std::int32_t step = static_cast<std::int32_t>((frame - next_frame_) << 8) >> 8;  // frames have 24 bits
+    const std::int32_t step = static_cast<std::int32_t>((frame - next_frame_) << 8) >> 8;  // frame numbers have 24 bits
     if (!started_ || step < -reorder_frames || (frame == 0 && step < -1)) return begin_burst(frame);
     if (step < 0) return counters_.add(ListenCounter::frames_out_of_order);
     counters_.add(ListenCounter::frames_missing, static_cast<std::uint32_t>(step));

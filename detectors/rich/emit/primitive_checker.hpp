@@ -11,16 +11,16 @@
 
 namespace anello::rich {
 
-/// Receives every primitive that arrives, on the checker's thread.
+/// Gets every primitive that arrives, in the checker's thread.
 class PrimitiveObserver {
   public:
     virtual ~PrimitiveObserver() = default;
-    /// burst: 0, 1, ... in the order of arrival, since packets do not carry the burst's number.
+    /// burst: 0, 1, ... in order of arrival, because packets do not have the burst's number.
     virtual void on_primitive(std::uint32_t burst, const wire::mtp::Primitive& primitive) noexcept = 0;
 };
 
-/// The far end's view of primitive packets: every check of the format, and that no frame is missing or repeated. A
-/// burst begins with frame 0; a step back by more than `reorder_frames` also begins one, with its first frames missing.
+/// Checks primitive packets at the far end: their format, and that no frame is missing or repeated. A burst begins with
+/// frame 0; a step back by more than `reorder_frames` also begins a burst, whose first frames are then missing.
 /// Hot path: no allocation, no lock, no log, no throw.
 class PrimitiveChecker {
   public:

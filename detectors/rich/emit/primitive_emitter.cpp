@@ -12,7 +12,7 @@ constexpr std::size_t arena_bytes(std::size_t n_frames) noexcept {
     return (n_frames + 1) * wire::mtp::full_packet_bytes;
 }
 
-/// Signed distance of two frames of 24 bits.
+/// Signed distance of two frame numbers of 24 bits.
 std::int32_t frames_between(std::uint32_t from, std::uint32_t to) noexcept {
     return static_cast<std::int32_t>((to - from) << 8) >> 8;
 }
@@ -92,7 +92,7 @@ void PrimitiveEmitter::add(std::uint32_t timestamp_ticks, std::uint8_t fine_time
     }
 }
 
-/// Closes frames until this one is open. False when it was closed before.
+/// Closes frames until `frame` is open. Returns false when it was closed before.
 bool PrimitiveEmitter::advance_to(std::uint32_t frame) noexcept {
     const std::int32_t distance = frames_between(writer_.frame(), frame);
     if (distance <= 0) return distance == 0;
@@ -110,7 +110,7 @@ bool PrimitiveEmitter::advance_to(std::uint32_t frame) noexcept {
     return true;
 }
 
-/// The frame is written where it will be sent from.
+/// Begins a frame at the place in the arena from which it will be sent.
 void PrimitiveEmitter::begin_frame(std::uint32_t frame) noexcept {
     if (n_pending_ == 0) used_bytes_ = 0;
     writer_ = wire::mtp::PacketWriter({arena_.get() + used_bytes_, wire::mtp::full_packet_bytes}, config_.source_id,
@@ -133,7 +133,7 @@ void PrimitiveEmitter::count_error(int error) noexcept {
                                           : EmitCounter::errors_other);
 }
 
-/// Sends every closed frame. The open one stays where it is in the arena.
+/// Sends all closed frames. The open frame stays at its place in the arena.
 void PrimitiveEmitter::flush() noexcept {
     std::span<const std::span<const std::byte>> left(pending_.data(), n_pending_);
     for (std::uint32_t n_tries = 0; !left.empty();) {
@@ -146,7 +146,7 @@ void PrimitiveEmitter::flush() noexcept {
         if (result.error == EINTR || (result.error == 0 && result.n_taken > 0)) continue;
         count_error(result.error);
         if (++n_tries < config_.max_tries && is_full(result.error)) continue;
-        // Not for lack of room, or for too long: this one is lost, the next may go.
+        // The error is not a full buffer, or it lasts too long: this frame is lost, the next one is tried.
         counters_.add(EmitCounter::frames_lost);
         left = left.subspan(1);
         n_tries = 0;

@@ -17,21 +17,21 @@ namespace anello::rich {
 struct EmitterConfig {
     std::uint8_t source_id = 0x1C;  ///< NA62's RICH
     std::uint8_t sub_source_id = 0;
-    /// A jump of detector time beyond this many frames is skipped, not filled: a damaged timestamp must not send
-    /// millions of empty frames. The default is 6.7 s.
+    /// The emitter skips a gap in detector time of more than this many frames, so that a damaged timestamp does not
+    /// cause millions of empty frames. The default is 6.7 s.
     std::uint32_t max_gap_frames = 1U << 20;
-    /// How often a frame is offered to a system whose buffer is full before it counts as lost.
+    /// A frame counts as lost after this many attempts to send it while the system's buffer is full.
     std::uint32_t max_tries = 1000;
-    /// Packets are padded with timestamp words to a multiple of this many, 0: not at all. Packets of one length leave
-    /// in one piece. PERF NOTE: at 0.25 M events/s the emitting thread and a listener on the same machine take 0.3
-    /// cores less for the 156,000 packets of a second (bench/system/chain_bench.py).
+    /// Packets are padded with timestamp words to a multiple of this number; 0: no padding. Packets of equal length are
+    /// sent together. PERF NOTE: at 0.25 M events/s the emitting thread and a listener on the same machine take 0.3
+    /// cores less for 156,000 packets per second (bench/system/chain_bench.py).
     std::uint32_t fill_words = 8;
     void validate() const;  ///< Throws ConfigError.
 };
 
-/// Level-0 primitives: one packet for every frame of 256 ticks, from frame 0 of a burst to that of its last decision,
-/// even when empty. A frame leaves when a decision beyond it was seen or its burst has ended.
-/// One thread gives decisions in the order of time. Hot path: no allocation, no lock, no log, no throw.
+/// Sends level-0 primitives: one packet for every frame of 256 ticks, also an empty one, from frame 0 of a burst to
+/// that of its last decision. A frame is sent after a decision beyond it, or when its burst has ended. One thread gives
+/// decisions in the order of time. Hot path: no allocation, no lock, no log, no throw.
 class PrimitiveEmitter {
   public:
     /// The sink must outlive the emitter. Throws ConfigError.
@@ -40,9 +40,9 @@ class PrimitiveEmitter {
 
     /// Writes and sends all frames that these decisions complete.
     void give(const DecisionBatch& decisions) noexcept;
-    /// Ends the current burst, if any: for a stop in its middle.
+    /// Ends the current burst, if there is one: needed when a run stops inside a burst.
     void finish() noexcept;
-    /// Checks for errors from the far end. Call now and then; returns the errors found.
+    /// Checks for errors from the far end. Call it regularly; returns the number of errors.
     std::size_t do_work() noexcept;
 
     const Counters<EmitCounter>& counters() const noexcept { return counters_; }
@@ -62,7 +62,7 @@ class PrimitiveEmitter {
     EmitterConfig config_;
     DatagramSink& sink_;
     Counters<EmitCounter> counters_;
-    std::unique_ptr<std::byte[]> arena_;  ///< frames back to back, so that runs can leave as one
+    std::unique_ptr<std::byte[]> arena_;  ///< contiguous frames, so that several can be sent together
     std::vector<std::span<const std::byte>> pending_;
     std::size_t n_pending_ = 0;
     std::size_t used_bytes_ = 0;

@@ -15,7 +15,7 @@
 namespace anello::rich {
 namespace {
 
-/// A bound socket; closes it again when anything fails.
+/// Returns a bound socket; closes it again when anything fails.
 int bind_socket(const ListenerConfig& config, std::uint16_t& port) {
     sockaddr_in address{};
     address.sin_family = AF_INET;
@@ -28,7 +28,7 @@ int bind_socket(const ListenerConfig& config, std::uint16_t& port) {
     const int buffer_bytes = 16 << 20;
     if (setsockopt(descriptor, SOL_SOCKET, SO_RCVBUFFORCE, &buffer_bytes, sizeof buffer_bytes) != 0)
         setsockopt(descriptor, SOL_SOCKET, SO_RCVBUF, &buffer_bytes, sizeof buffer_bytes);
-    const int wanted = 1;  // a system without it delivers datagram by datagram, as usual
+    const int wanted = 1;  // a system without it delivers single datagrams, as usual
     setsockopt(descriptor, IPPROTO_UDP, UDP_GRO, &wanted, sizeof wanted);
     socklen_t length = sizeof address;
     if (bind(descriptor, reinterpret_cast<const sockaddr*>(&address), sizeof address) != 0 ||
@@ -42,7 +42,7 @@ int bind_socket(const ListenerConfig& config, std::uint16_t& port) {
     return descriptor;
 }
 
-/// Length of the datagrams that a message is made of; its own length when it is a single one.
+/// Length of the datagrams in a message; the message's length when it is a single datagram.
 std::size_t segment_bytes(msghdr& header, std::size_t length) noexcept {
     for (cmsghdr* note = CMSG_FIRSTHDR(&header); note != nullptr; note = CMSG_NXTHDR(&header, note)) {
         int segment = 0;
@@ -75,7 +75,7 @@ PrimitiveListener::~PrimitiveListener() {
 }
 
 std::size_t PrimitiveListener::do_work() noexcept {
-    for (std::size_t i = 0; i < n_messages; ++i) {  // the kernel has left its lengths there
+    for (std::size_t i = 0; i < n_messages; ++i) {  // the kernel has written its lengths here
         messages_[i].msg_hdr.msg_control = controls_[i].bytes.data();
         messages_[i].msg_hdr.msg_controllen = control_bytes;
     }
@@ -89,7 +89,7 @@ std::size_t PrimitiveListener::do_work() noexcept {
     return n_checked;
 }
 
-/// Datagrams in it. An empty message is one too.
+/// Checks a message and returns its number of datagrams. An empty message counts as one.
 std::size_t PrimitiveListener::check_message(std::size_t index) noexcept {
     const std::span<const std::byte> message(bytes_.get() + index * message_bytes, messages_[index].msg_len);
     const std::size_t segment = segment_bytes(messages_[index].msg_hdr, message.size());

@@ -14,12 +14,12 @@ namespace anello::rich {
 
 struct ListenerConfig {
     std::string address = "127.0.0.1";
-    std::uint16_t port = 0;  ///< 0: the system chooses; PrimitiveListener::port() tells
+    std::uint16_t port = 0;  ///< 0: the system chooses, see PrimitiveListener::port()
     std::uint8_t source_id = 0x1C;
     std::uint16_t n_sub_sources = 1;
 };
 
-/// The far end of the primitives: receives and checks them. One thread calls do_work().
+/// Receives and checks primitives at the far end. One thread calls do_work().
 class PrimitiveListener {
   public:
     /// Throws ConfigError, SystemError. Counters are added as `block_name` and `block_name`.verdicts.
@@ -30,14 +30,14 @@ class PrimitiveListener {
     PrimitiveListener& operator=(const PrimitiveListener&) = delete;
 
     std::uint16_t port() const noexcept { return port_; }
-    int descriptor() const noexcept { return descriptor_; }  ///< readable when something has come
-    /// Hot path: no allocation, no lock, no log, no throw. Datagrams checked; 0: nothing there.
+    int descriptor() const noexcept { return descriptor_; }  ///< readable when datagrams have arrived
+    /// Hot path: no allocation, no lock, no log, no throw. Returns the number of datagrams checked.
     std::size_t do_work() noexcept;
     const PrimitiveChecker& checker() const noexcept { return checker_; }
 
   private:
     static constexpr std::size_t n_messages = 32;
-    static constexpr std::size_t message_bytes = 65536;  ///< several datagrams of one length come as one (UDP_GRO)
+    static constexpr std::size_t message_bytes = 65536;  ///< UDP_GRO joins datagrams of one length
     static constexpr std::size_t control_bytes = 64;
 
     std::size_t check_message(std::size_t index) noexcept;

@@ -48,13 +48,13 @@ UdpSink::UdpSink(const UdpSinkConfig& config, const Clock& clock)
     if (config.port == 0)
         throw ConfigError("emit.port", "must be 1 to 65535", "0", "Give the port that the receiver listens on.");
     descriptor_ = open_socket();
-    // Without the probing socket all works but the far end's errors; it is opened now or not at all.
+    // The probing socket is opened now or not at all; without it only the far end's errors are not known.
     probe_descriptor_ = socket(AF_INET, SOCK_DGRAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0);
     if (probe_descriptor_ >= 0)
         connect(probe_descriptor_, reinterpret_cast<const sockaddr*>(&address_), sizeof address_);
     const int bytes = 4 << 20;
     setsockopt(descriptor_, SOL_SOCKET, SO_SNDBUF, &bytes, sizeof bytes);
-    last_probe_ns_ -= probe_every_ns;  // the first datagram already asks
+    last_probe_ns_ -= probe_every_ns;  // the first datagram is already a probe
 }
 
 UdpSink::~UdpSink() {
@@ -84,7 +84,7 @@ void UdpSink::prepare_one(std::size_t index, std::span<const std::span<const std
     std::memcpy(CMSG_DATA(control), &segment, sizeof segment);
 }
 
-/// One message per run of datagrams that lie back to back and have the same length; the last may be shorter.
+/// Makes one message for each series of contiguous datagrams of the same length; the last one may be shorter.
 std::size_t UdpSink::prepare(std::span<const std::span<const std::byte>> datagrams) noexcept {
     std::size_t n_messages = 0;
     for (std::size_t first = 0; first < datagrams.size() && n_messages < max_messages;) {
@@ -119,7 +119,7 @@ SendResult UdpSink::send(std::span<const std::span<const std::byte>> datagrams) 
     const int n_sent = sendmmsg(descriptor_, headers_.data(), static_cast<unsigned>(n_messages), MSG_DONTWAIT);
     if (n_sent < 0) {
         result.error = errno;
-        // A device without checksum offload cannot segment; from now on each datagram goes by itself.
+        // A device without checksum offload cannot segment, so from now on each datagram is sent by itself.
         if (has_gso_ && messages_[0].n_datagrams > 1 && (errno == EINVAL || errno == EIO || errno == EOPNOTSUPP)) {
             has_gso_ = false;
             result.error = EINTR;
@@ -130,7 +130,7 @@ SendResult UdpSink::send(std::span<const std::span<const std::byte>> datagrams) 
     return result;
 }
 
-/// A system call, and errors can only follow a probe: looked for now and then.
+/// Checks only after a probe, because it needs a system call, and only a probe can cause an error.
 int UdpSink::take_far_error() noexcept {
     int error = 0;
     socklen_t length = sizeof error;

@@ -16,13 +16,13 @@ namespace anello::rich {
 struct UdpSinkConfig {
     std::string host = "127.0.0.1";
     std::uint16_t port = 0;
-    bool gso = true;  ///< runs of datagrams of equal length leave as one (UDP_SEGMENT)
+    bool gso = true;  ///< sends series of datagrams of equal length together (UDP_SEGMENT)
 };
 
-/// Sends datagrams to one address: runs of equal length by segmentation offload, many runs by one sendmmsg.
+/// Sends datagrams to one address: series of equal length by segmentation offload, many series by one sendmmsg.
 ///
-/// The socket is not connected: on a connected one an absent listener would make every other send fail. One datagram a
-/// second goes through a connected socket instead, whose pending error tells whether anybody listens.
+/// The socket is not connected, because on a connected one every second send fails when there is no listener. Instead
+/// one datagram per second is sent through a connected socket, whose pending error shows whether there is a listener.
 class UdpSink final : public DatagramSink {
   public:
     UdpSink(const UdpSinkConfig& config, const Clock& clock);  ///< Throws ConfigError, SystemError.

@@ -12,7 +12,7 @@
 namespace anello::rich {
 namespace {
 
-/// The stages receive and build of the chain's layout, where fragments become time frames instead of events.
+/// The stages receive and build of the chain's layout; build makes time frames instead of events.
 class Input final : public pipeline::ExchangeInput {
   public:
     Input(const FarmConfig& config, const exchange::ExchangeConfig& exchange, exchange::MfpRing& ring,
@@ -51,13 +51,13 @@ NodeConfig of_all_boards(const FarmConfig& config) {
     NodeConfig node = config.node;
     node.build.n_boards = config.n_boards;
     node.build.first_board = 0;
-    node.emit.max_gap_frames = 1;              // frames without events may be another builder's
-    node.publish.block = "publish.decisions";  // built events are published as "publish"
+    node.emit.max_gap_frames = 1;              // frames without events here may be another builder's
+    node.publish.block = "publish.decisions";  // "publish" would be built events
     return node;
 }
 
-/// A packet's frames are merged into events by the builder's thread, and decided, sent and stored by the stages
-/// trigger, emit and store of the chain's layout.
+/// The builder's thread merges a packet's frames into events; the stages trigger, emit and store of the chain's layout
+/// decide, send and store them.
 class Output final : public pipeline::ExchangeOutput {
   public:
     Output(const FarmConfig& config, const exchange::ExchangeConfig& exchange, const Clock& clock, CounterPage& page)
@@ -68,7 +68,7 @@ class Output final : public pipeline::ExchangeOutput {
 
     bool try_take(const exchange::MepView& mep) noexcept override { return merger_.try_take(mep); }
     bool try_give_back(std::uint32_t& slot) noexcept override { return merger_.try_give_back(slot); }
-    /// The builder's thread has ended when it is asked whether all is decided: what it left is merged by who asks.
+    /// is_drained() is called after the builder's thread has ended, so the calling thread merges the packets left.
     pipeline::ChainPart part() override {
         return {decisions_.stages([this] {
                     return merger_.try_complete() &&

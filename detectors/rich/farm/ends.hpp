@@ -5,17 +5,17 @@
 #include "rich/chain/node_config.hpp"
 #include "rich/farm/frames.hpp"
 
-/// The RICH before and behind the exchange: each readout unit makes time frames of its boards' fragments, builders
-/// merge those of all readout units into events, and trigger, emit and store follow as in a node by itself.
+/// The RICH before and after the exchange: each readout unit makes time frames of its boards' fragments, builders merge
+/// the frames of all readout units into events, and trigger, emit and store follow as in a single node.
 namespace anello::rich {
 
 struct FarmConfig {
-    NodeConfig node;  ///< with the ports of this node's boards; the first of them is build.first_board
+    NodeConfig node;  ///< has only the ports of this node's boards; the first one is build.first_board
     RichFrames frames;
-    std::uint32_t n_boards = 1;  ///< of all readout units
+    std::uint32_t n_boards = 1;  ///< boards of all readout units
 };
 
-/// Making what these make throws ConfigError, SystemError.
+/// The functions that these return throw ConfigError and SystemError.
 pipeline::MakeExchangeInput make_input(const FarmConfig& config);
 pipeline::MakeExchangeOutput make_output(const FarmConfig& config);
 

@@ -6,8 +6,8 @@
 
 #include "core/counters/counters.hpp"
 
-/// The RICH before and behind the exchange, once all is over (build: the framer's block of events::BuildCounter,
-/// merge: the merger's):
+/// Counters of the RICH before and after the exchange. At the end of a run (build: the framer's block of
+/// events::BuildCounter, merge: the merger's):
 ///   framer   build.fragments_merged = fragments + fragments_beyond_burst + fragments_of_unknown_burst +
 ///            fragments_before_start + fragments_after_end + fragments_no_room + fragments_left
 ///   merger   fragments_in = merge.fragments_merged - fragments_from_next + fragments_to_previous +

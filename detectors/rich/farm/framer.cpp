@@ -12,9 +12,9 @@
 namespace anello::rich {
 namespace {
 
-constexpr std::size_t max_per_step = 4096;  ///< fragments; others on the same thread are to have their turn
-constexpr std::uint8_t alignment_log2 = 2;  ///< records have multiples of 4 bytes: there is nothing to pad
-constexpr std::uint32_t max_frame_bytes = 0xffff - wire::rich_frame::record_header_bytes;  ///< and the origin
+constexpr std::size_t max_per_step = 4096;  ///< fragments; then other work of the same thread gets its turn
+constexpr std::uint8_t alignment_log2 = 2;  ///< records are multiples of 4 bytes and need no padding
+constexpr std::uint32_t max_frame_bytes = 0xffff - wire::rich_frame::record_header_bytes;  ///< without the origin
 
 const RichFrames& validated(const RichFrames& frames, const exchange::MfpRing& ring) {
     frames.validate();
@@ -46,7 +46,7 @@ void RichFramer::begin(Stage& stage, std::uint64_t mep) noexcept {
     std::fill(stage.frame_bytes.begin(), stage.frame_bytes.end(), 0U);
 }
 
-/// The packets of bursts that no board saw do not exist: readout units say so.
+/// Skips the packets of bursts that no board of this node saw; the ring reports that they do not exist.
 void RichFramer::begin_joining() noexcept {
     has_last_ = false;
     is_known_burst_ = framer_.frames.knows(burst_id_);
@@ -69,7 +69,7 @@ std::size_t RichFramer::join(Nanoseconds) noexcept {
     return n_taken;
 }
 
-/// One fragment, to its packet and to the neighbour that it overlaps with. False: no buffer is free, nothing is done.
+/// Puts a fragment into its packet and the neighbour that it overlaps with; false, and nothing done: no free buffer.
 bool RichFramer::take(std::uint32_t board) noexcept {
     const RichFrames& frames = framer_.frames;
     const std::uint64_t all_ticks = events::ticks_of(heads_[board]);
@@ -81,7 +81,7 @@ bool RichFramer::take(std::uint32_t board) noexcept {
     } else {
         const std::uint64_t mep = frames.first_mep(burst_id_) + ticks / frames.mep_ticks();
         const std::uint64_t begin_ticks = frames.begin_ticks(mep);
-        // A packet stays open for as long as an event that began in it may go on.
+        // A packet stays open while an event that began in it may continue.
         const std::uint64_t open_to = ticks - begin_ticks <= frames.window_ticks && begin_ticks > 0 ? mep - 1 : mep;
         if (open_to > open_->mep && !try_open(open_to)) return false;
         last_ticks_ = all_ticks;
@@ -103,7 +103,7 @@ bool RichFramer::take(std::uint32_t board) noexcept {
     return true;
 }
 
-/// Records of the overlap lie in the packet's first frame, or in its last.
+/// Adds a record. Records of the overlap are in the packet's first or last frame.
 void RichFramer::put(Stage& stage, std::uint32_t board, std::uint32_t ticks, Place place) noexcept {
     const events::Fragment fragment = streams_[board].fragment();
     const RichFrames& frames = framer_.frames;
@@ -136,7 +136,7 @@ void RichFramer::put(Stage& stage, std::uint32_t board, std::uint32_t ticks, Pla
     frame_bytes += static_cast<std::uint32_t>(n_bytes);
 }
 
-/// Passes packets on until this one is the current one. False: no buffer is free; some may have been passed on.
+/// Passes on packets until `mep` is the current one. Returns false when no buffer is free; some may be passed on.
 bool RichFramer::try_open(std::uint64_t mep) noexcept {
     while (open_->mep < mep)
         if (!try_close()) return false;
@@ -165,7 +165,7 @@ bool RichFramer::try_close() noexcept {
     return true;
 }
 
-/// At the head of the first frame, where boards have told it.
+/// Size of the burst's origin at the head of the first frame; 0 if the boards have not sent it.
 std::size_t RichFramer::origin_bytes_of(const Stage& stage) const noexcept {
     const bool is_known = burst_origin_ns_ != 0 && framer_.frames.burst_id(stage.mep) == burst_id_;
     return is_known ? wire::rich_frame::record_header_bytes : 0;
@@ -190,7 +190,7 @@ std::uint32_t RichFramer::write(const Stage& stage, std::uint32_t buffer) noexce
     return static_cast<std::uint32_t>(writer.finish());
 }
 
-/// The burst's last packets, also those in which nothing was seen.
+/// Passes on the burst's last packets, also empty ones.
 bool RichFramer::try_end_joining() noexcept {
     if (!is_known_burst_ || !has_open_) return true;
     const std::uint64_t end = framer_.frames.first_mep(burst_id_) + framer_.frames.meps_per_burst;

@@ -15,26 +15,26 @@ namespace anello::rich {
 
 struct RichFramerConfig {
     RichFrames frames;
-    events::MergerConfig boards;  ///< this node's, how long one waits for them, how many blocks are held
+    events::MergerConfig boards;  ///< this node's boards, their time-out, and the blocks held
     std::uint16_t source_id = 0;
     std::uint32_t run_id = 0;
 };
 
-/// Fills a exchange::MfpRing with the data of a node's RICH boards: fragments of event e of the exchange are records
-/// (rich/wire/rich_frame.hpp) of time frame e. A packet is whole when no board can have more for it.
+/// Fills an exchange::MfpRing with the data of a node's RICH boards: the fragment of event e of the exchange has the
+/// records (rich/wire/rich_frame.hpp) of time frame e. A packet is complete when no board can have more data for it.
 class RichFramer final : public events::BoardJoin {
   public:
-    /// Blocks, ring and clock must outlive it. Throws ConfigError. Counters: "framer", "build", "build.boardN".
+    /// Blocks, ring and clock must outlive the framer. Throws ConfigError. Counters: "framer", "build", "build.boardN".
     RichFramer(const RichFramerConfig& config, events::BlockSource& blocks, exchange::MfpRing& ring, const Clock& clock,
                CounterPage& page);
 
-    /// From any thread: MFPs are no longer taken; what is left is counted.
+    /// Any thread may call this when MFPs are no longer taken; the framer counts the fragments left.
     void abandon() noexcept { is_abandoned_.store(true, std::memory_order_release); }  // pairs with try_close()
 
     const Counters<FramerCounter>& framer_counters() const noexcept { return framed_; }
 
   private:
-    /// A packet that is being filled: the records of all its frames, one behind the other.
+    /// A packet that is being filled: the records of all its frames, one after the other.
     struct Stage {
         Stage(std::size_t room_bytes, std::uint32_t packing)
             : bytes(std::make_unique<std::byte[]>(room_bytes)), frame_bytes(packing) {}
@@ -42,7 +42,7 @@ class RichFramer final : public events::BoardJoin {
         std::unique_ptr<std::byte[]> bytes;
         std::vector<std::uint32_t> frame_bytes;
         std::size_t n_bytes = 0;
-        std::uint64_t n_own = 0, n_own_hits = 0;  ///< without the overlap
+        std::uint64_t n_own = 0, n_own_hits = 0;  ///< fragments and hits without the overlap
     };
 
     bool try_make_way() noexcept override {
@@ -68,9 +68,9 @@ class RichFramer final : public events::BoardJoin {
     const Clock& clock_;
     Counters<FramerCounter> framed_;
     Stage stages_[2];
-    Stage* open_ = &stages_[0];  ///< the packet at hand
-    Stage* next_ = &stages_[1];  ///< the one behind it, which begins with an overlap
-    std::size_t max_bytes_;      ///< of the fragments of a packet
+    Stage* open_ = &stages_[0];  ///< the current packet
+    Stage* next_ = &stages_[1];  ///< the packet after it, which begins with an overlap
+    std::size_t max_bytes_;      ///< largest size of a packet's fragments
     bool is_known_burst_ = false, has_last_ = false, has_open_ = false;
     std::atomic<bool> is_abandoned_{false};
 };

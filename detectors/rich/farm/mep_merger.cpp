@@ -60,14 +60,14 @@ void MepMerger::begin(const exchange::MepView& mep) noexcept {
     writer_.set_burst_origin(middle_of(origins_));
 }
 
-/// Header and tables were checked when the packet came.
+/// Reads the fragments of an MFP. Header and tables were already checked at its arrival.
 void MepMerger::read(std::span<const std::byte> mfp) noexcept {
     wire::mfp::PacketView view;
     if (wire::mfp::parse(mfp, view) != wire::Verdict::ok) return mep_counters_.add(MepMergeCounter::frames_malformed);
     wire::mfp::FragmentReader reader(view);
     for (std::span<const std::byte> frame; reader.next(frame);) {
         if (reader.verify() == wire::Verdict::ok)
-            read_frame(frame, std::max(view.header.ready_ns, Nanoseconds{0}));  // durations must not overflow
+            read_frame(frame, std::max(view.header.ready_ns, Nanoseconds{0}));  // so that durations do not overflow
         else
             mep_counters_.add(MepMergeCounter::frames_wrong_checksum);
     }
@@ -126,7 +126,7 @@ bool MepMerger::try_complete() noexcept {
     return !is_busy_;
 }
 
-/// False when there is no room for the next event.
+/// Returns false when there is no room for the next event.
 bool MepMerger::merge() noexcept {
     for (;;) {
         events::FineTime first = events::no_fragment;
@@ -155,7 +155,7 @@ bool MepMerger::try_build_event(events::FineTime first) noexcept {
     }
     if (!is_sure_) {
         mep_counters_.add(MepMergeCounter::edges_unsure);
-        is_sure_ = true;  // told once
+        is_sure_ = true;  // counted once per packet
     }
     count_event(members);
     if (is_kept) {
@@ -178,7 +178,7 @@ void MepMerger::append(std::uint32_t members, events::FineTime first) noexcept {
     writer_.end_event(all_boards_ & ~members);
 }
 
-/// One outcome for each of its fragments: merged here, or merged by the packet before.
+/// Counts an event and its fragments, also those that belong to the next packet.
 void MepMerger::count_event(std::uint32_t members) noexcept {
     using events::BuildCounter;
     const std::uint32_t missing = all_boards_ & ~members;
@@ -208,7 +208,7 @@ void MepMerger::pass_over(std::uint32_t members, bool is_ours) noexcept {
     }
 }
 
-/// To the next fragment; those with the time of the one just used are duplicates.
+/// Goes to the next fragment. Fragments with the same time as the one just used count as duplicates.
 void MepMerger::advance(Board& board) noexcept {
     board.used = board.head();
     last_ticks_ = std::max(last_ticks_, events::ticks_of(board.used));

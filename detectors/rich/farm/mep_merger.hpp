@@ -17,13 +17,13 @@ namespace anello::rich {
 
 struct MepMergerConfig {
     RichFrames frames;
-    events::MergerConfig build;  ///< n_boards: of all readout units; window, batch, keep_incomplete
+    events::MergerConfig build;  ///< n_boards of all readout units; window, batch, keep_incomplete
     std::size_t max_mfp_bytes = 0;
 };
 
-/// Merges the boards' fragments of a whole multi-event packet into events, by the rule of events::Merger; here all of
-/// them lie side by side, and no board is waited for. Hot path (all but the constructor): no allocation, no lock, no
-/// log, no throw.
+/// Merges the boards' fragments of a complete multi-event packet into events, by the rule of events::Merger. All
+/// fragments are present, so it does not wait for boards. Hot path (all but the constructor): no allocation, no lock,
+/// no log, no throw.
 class MepMerger final : public exchange::CopyingSink {
   public:
     /// Throws ConfigError. Counters: "merge", "merge.boardN", "merge.mep".
@@ -31,7 +31,7 @@ class MepMerger final : public exchange::CopyingSink {
               const Clock& clock, CounterPage& page);
 
     void begin(const exchange::MepView& mep) noexcept override;
-    bool try_complete() noexcept override;  ///< False: no batch is free now.
+    bool try_complete() noexcept override;  ///< Returns false when no batch is free.
 
     const Counters<events::BuildCounter>& counters() const noexcept { return counters_; }
     const Counters<MepMergeCounter>& mep_counters() const noexcept { return mep_counters_; }
@@ -40,12 +40,12 @@ class MepMerger final : public exchange::CopyingSink {
     struct Record {
         events::FineTime time;
         events::Fragment fragment;
-        bool is_own;  ///< lies in the packet, not in its overlap
+        bool is_own;  ///< is in the packet, not in its overlap
     };
     struct Board {
-        std::vector<Record> records;  ///< in the order of time
+        std::vector<Record> records;  ///< sorted by time
         std::size_t next = 0;
-        events::FineTime used = events::no_fragment;  ///< of the last fragment that was used
+        events::FineTime used = events::no_fragment;  ///< time of the last fragment that was used
 
         bool is_at_end() const noexcept { return next == records.size(); }
         events::FineTime head() const noexcept { return is_at_end() ? events::no_fragment : records[next].time; }
@@ -72,10 +72,10 @@ class MepMerger final : public exchange::CopyingSink {
     std::uint32_t all_boards_;
     bool is_busy_ = false, is_merged_ = false;
     std::uint32_t burst_id_ = 0;
-    std::vector<Nanoseconds> origins_;  ///< timestamp 0 of the burst by the front ends' clocks, as each MFP tells it
+    std::vector<Nanoseconds> origins_;  ///< time of the burst's timestamp 0 by front ends' clocks, from each MFP
     std::uint64_t begin_ticks_ = 0, end_ticks_ = 0;  ///< of the current packet
-    std::uint64_t last_ticks_ = 0;                   ///< of any fragment that was used
-    bool is_sure_ = false;                           ///< a pause was seen: the packet before merges as this one does
+    std::uint64_t last_ticks_ = 0;                   ///< largest time of a fragment that was used
+    bool is_sure_ = false;                           ///< a pause was seen, so this packet and the one before agree
 };
 
 }  // namespace anello::rich

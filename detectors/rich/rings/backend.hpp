@@ -3,7 +3,7 @@
 
 #include "rich/rings/ring_finder.hpp"
 
-/// One entry per instruction set; each is compiled with its own flags. Only call one whose ISA is_available().
+/// Entry points of the ring finders, one per instruction set and compiled with its flags. Call only available ones.
 namespace anello::rich {
 
 void find_rings_scalar(const RingFinderConfig& config, const HitsView& hits, EventRings* rings) noexcept;

@@ -24,7 +24,7 @@ ChosenDevice choose_device(Backend backend, const RingFinderConfig& config, std:
             return {nullptr, std::move(reason)};
     try {
         return {std::make_unique<CudaRingFinder>(config, max_events, max_hits, placement), ""};
-    } catch (const SystemError& error) {  // a device, but not enough of it
+    } catch (const SystemError& error) {  // there is a device, but with too little memory
         if (backend == Backend::cuda) throw;
         return {nullptr, error.what()};
     }

@@ -3,16 +3,16 @@
 #include "rich/rings/kernels_cuda.hpp"
 #include "rich/rings/lanes/lanes_cuda.hpp"
 
-/// The kernels' templates on the device: first a thread per event, then, for events that one ring does not explain, a
-/// team of sixteen threads per event.
+/// Runs the kernels' templates on the device: first with a thread per event, then, for events that one ring does not
+/// explain, with a team of sixteen threads per event.
 namespace anello::rich::cuda {
 namespace {
 
-constexpr int first_tier_threads = 64;  // small blocks: a batch of 2000 events reaches many multiprocessors
+constexpr int first_tier_threads = 64;  // small blocks, so that 2000 events use many multiprocessors
 constexpr int team_threads = 16;
-constexpr int teams_per_block = 2;  // one warp; what two teams share stays below 48 kB
+constexpr int teams_per_block = 2;  // one warp; the shared memory of two teams is below 48 kB
 
-/// Half a warp, as TeamLanes wants it.
+/// Half a warp as the Threads of TeamLanes.
 struct HalfWarp {
     static __device__ __forceinline__ unsigned lane() { return threadIdx.x % team_threads; }
     static __device__ __forceinline__ unsigned mask() { return 0xFFFFu << first_lane(); }
@@ -42,13 +42,13 @@ __device__ __forceinline__ bool is_by_id(const DeviceBatch& batch) {
     return batch.by_id.n_events != nullptr;
 }
 
-/// One event by itself.
+/// A view of a single event.
 __device__ __forceinline__ HitsView event_of(const DeviceBatch& batch, std::uint32_t event) {
     return {1, is_by_id(batch) ? batch.by_id.span + 2 * event : batch.hits.hit_offset + event, batch.hits.x_mm,
             batch.hits.y_mm};
 }
 
-/// Hits in time whose position is known, in their order.
+/// Copies the positions of hits in time with a known position, in their order.
 __device__ void place_hits(const DeviceBatch& batch, std::uint32_t event) {
     const HitsById& hits = batch.by_id;
     const std::uint32_t begin = batch.hits.hit_offset[event], end = batch.hits.hit_offset[event + 1];
@@ -68,13 +68,13 @@ __device__ void place_hits(const DeviceBatch& batch, std::uint32_t event) {
     if (n_unknown > 0) atomicAdd(&batch.tally->n_unknown, n_unknown);
 }
 
-/// Blocks of the first tier that a multiprocessor shall hold, for which the compiler chooses registers; 0: it is free
-/// to.
+/// Number of first-tier blocks for which a multiprocessor must have room, so that the compiler limits registers; 0: no
+/// limit.
 constexpr int least_blocks(Algorithm algorithm) {
     return algorithm == Algorithm::histogram || algorithm == Algorithm::histogram8x8 ? 8 : 0;
 }
 
-/// An event per thread. A kernel per algorithm: each gets the registers that it needs.
+/// Processes an event per thread. Each algorithm has its own kernel, with the registers that it needs.
 template <Algorithm algorithm>
 __global__ void __launch_bounds__(first_tier_threads, least_blocks(algorithm))
     first_tier(const __grid_constant__ RingFinderConfig config, const __grid_constant__ DeviceBatch batch) {
@@ -98,9 +98,9 @@ __global__ void __launch_bounds__(first_tier_threads, least_blocks(algorithm))
     for (std::uint32_t k = 0; k < found.n_rings; ++k) batch.ring[first + k] = found.ring[k];
 }
 
-/// A team per event, which takes another when it is done. Sixteen blocks fit a multiprocessor by what they share; told
-/// so, the compiler takes the registers that they leave. Not told, it took fewer for more blocks, and memory for the
-/// rest.
+/// A team processes an event, then takes the next one. By their shared memory, sixteen blocks fit a multiprocessor. The
+/// launch bound lets the compiler use all registers that sixteen blocks leave; without it, it used fewer registers for
+/// more blocks, and memory for the rest.
 __global__ void __launch_bounds__(team_threads* teams_per_block, 16)
     second_tier(const __grid_constant__ RingFinderConfig config, const __grid_constant__ DeviceBatch batch) {
     const Bounds bounds = bounds_of<Lanes>(config.acceptance);
@@ -124,7 +124,7 @@ __global__ void __launch_bounds__(team_threads* teams_per_block, 16)
     }
 }
 
-/// By a call that any compiler understands: the tests run this file without a device (tests/cuda).
+/// Launches with a call that any compiler accepts, because the tests run this file without a device (tests/cuda).
 template <class Kernel>
 cudaError_t start(Kernel* kernel, unsigned n_blocks, unsigned n_threads, const RingFinderConfig& config,
                   const DeviceBatch& batch, cudaStream_t stream) noexcept {
@@ -166,7 +166,7 @@ auto first_tier_of(Algorithm algorithm) noexcept {
 cudaError_t teams_blocks(int& n_blocks) noexcept {
     int device = 0, n_multiprocessors = 0, n_blocks_each = 0;
     cudaFuncAttributes attributes{};
-    cudaError_t error = cudaFuncGetAttributes(&attributes, second_tier);  // fails where there is no code for the device
+    cudaError_t error = cudaFuncGetAttributes(&attributes, second_tier);  // fails if there is no code for the device
     if (error == cudaSuccess) error = cudaGetDevice(&device);
     if (error == cudaSuccess)
         error = cudaDeviceGetAttribute(&n_multiprocessors, cudaDevAttrMultiProcessorCount, device);

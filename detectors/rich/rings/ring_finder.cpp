@@ -10,7 +10,7 @@
 namespace anello::rich {
 namespace {
 
-/// The widest that this processor can run.
+/// The instruction set with the widest registers that this processor supports.
 Isa best_available() noexcept {
     for (const Isa isa : {Isa::avx512, Isa::avx2, Isa::sse42})
         if (is_available(isa)) return isa;

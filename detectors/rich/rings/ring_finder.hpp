@@ -10,7 +10,7 @@
 #include "core/isa.hpp"
 #include "core/words.hpp"
 
-/// Cherenkov rings from the hits of each event of a batch. Lengths are in mm, in the fit frame (both spots overlaid).
+/// Finds Cherenkov rings in the hits of each event of a batch. Lengths are in mm, in the fit frame (spots overlaid).
 namespace anello::rich {
 
 struct Ring {
@@ -20,20 +20,20 @@ struct Ring {
 
 inline constexpr std::uint32_t max_rings_per_event = 8;
 inline constexpr std::uint32_t max_hits_per_event = 64;  ///< hits beyond are ignored, flagged and counted
-inline constexpr float max_coordinate_mm = 10'000;       ///< a hit farther out is as bad as NaN
+inline constexpr float max_coordinate_mm = 10'000;       ///< hits farther out are left out, like NaN
 
-/// What was not ordinary about an event; the bits of EventRings::flags.
+/// Special conditions of an event; the bits of EventRings::flags.
 enum RingFlag : std::uint8_t {
     hits_truncated = 1,   ///< more than max_hits_per_event: only the first were used
     hits_rejected = 2,    ///< NaN, infinite or absurd coordinates: those hits were left out
-    bad_offsets = 4,      ///< hit_offset decreases here: treated as an event without hits
+    bad_offsets = 4,      ///< hit_offset decreases here: the event is treated as empty
     rings_truncated = 8,  ///< more rings than max_rings_per_event
-    // Of a trigger with a deadline, which was behind:
-    found_cheaply = 16,  ///< by the cheaper finder
+    // Set by a trigger that was late:
+    found_cheaply = 16,  ///< rings are from the cheaper finder
     not_looked_at = 32,  ///< a default decision
-    // Of one that cuts on quality:
-    rings_dropped = 64,  ///< rings that the hits did not support enough
-    search_cut = 128,    ///< more work than trigger.multiring.max_work: the best rings so far
+    // Set by a trigger that cuts on quality:
+    rings_dropped = 64,  ///< rings without enough support by hits were dropped
+    search_cut = 128,    ///< needs more than trigger.multiring.max_work: the best rings so far
 };
 
 struct EventRings {
@@ -42,7 +42,7 @@ struct EventRings {
     Ring ring[max_rings_per_event];
 };
 
-/// Structure of arrays, borrowed for the call. Event e has the hits [hit_offset[e], hit_offset[e + 1]).
+/// Hits as structure of arrays, borrowed for the call. Event e has the hits [hit_offset[e], hit_offset[e + 1]).
 struct HitsView {
     std::uint32_t n_events;
     const std::uint32_t* hit_offset;  ///< [n_events + 1]
@@ -52,26 +52,26 @@ struct HitsView {
 
 enum class Algorithm : std::uint8_t { crawford, taubin, histogram8x8, histogram, almagest, single, multiring };
 
-/// Throws ConfigError with the list of names.
+/// Throws a ConfigError with the list of names.
 Algorithm parse_algorithm(std::string_view name);
 std::string_view name_of(Algorithm algorithm) noexcept;
 
-/// Their keys (ring_finder_config.cpp) say what each number means. The default holds the whole NA62 RICH: real centres
-/// lie around (-110, 1) mm and reach 430 mm from the axis.
+/// The keys in ring_finder_config.cpp describe each number. The default includes the whole NA62 RICH: real centres are
+/// around (-110, 1) mm and up to 430 mm from the axis.
 struct Acceptance {
     float centre_x_mm = 0, centre_y_mm = 0;
     float centre_max_mm = 450;
     float radius_min_mm = 88, radius_max_mm = 208;
 };
 
-/// 8x8 grid of trial centres over the square centre +- half_width_mm; per cell a histogram of hit distances.
+/// 8x8 grid of trial centres over the square centre +- half_width_mm, with a histogram of hit distances for each cell.
 struct HistogramParameters {
     float half_width_mm = 160;
     float bin_mm = 26, fine_bin_mm = 15;
     std::uint32_t threshold = 6;
 };
 
-/// NA62's offline values.
+/// The defaults are NA62's offline values.
 struct AlmagestParameters {
     float min_pair_mm = 90;
     float max_triplet_radius_mm = 200;
@@ -83,7 +83,7 @@ struct AlmagestParameters {
     std::uint32_t min_ring_hits = 4;
 };
 
-/// The robust single-ring fit: Crawford on all hits, re-weighted fits with narrowing windows, geometric steps.
+/// The robust single-ring fit: Crawford's fit to all hits, re-weighted fits with narrowing windows, geometric steps.
 struct SingleParameters {
     float window_mm[5] = {60, 36, 24, 18, 15};
     float final_window_mm = 15;
@@ -96,7 +96,7 @@ struct SingleParameters {
     float max_unexplained_share = 0.5f;
 };
 
-/// The second tier: candidates, cover, refit by likelihood, exchange. What the detector is like stands last.
+/// The second tier: candidates, cover, refit by likelihood, exchange. The last members describe the detector.
 struct MultiRingParameters {
     std::uint32_t min_hits = 6;
     std::uint32_t groups = 1, groups_many = 4;
@@ -155,14 +155,14 @@ struct RingFinderConfig {
     void validate() const;  ///< throws ConfigError
 };
 
-/// Sums over events, kept by the caller (the finder itself holds no state).
+/// Sums over events; the caller keeps them, because the finder has no state.
 struct RingCounts {
     std::uint64_t events = 0, rings = 0, events_truncated = 0, events_with_rejected_hits = 0, events_bad_offsets = 0,
                   events_rings_truncated = 0;
     void add(std::span<const EventRings> events_found) noexcept;
 };
 
-/// Immutable after construction and shareable between threads; chooses the instruction set at construction.
+/// Finds rings on the CPU. Threads may share it, as it never changes; the constructor chooses the instruction set.
 class RingFinder {
   public:
     explicit RingFinder(const RingFinderConfig& config);  ///< throws ConfigError

@@ -123,7 +123,7 @@ void require(bool holds, const char* key, const std::string& rule, float given) 
     if (!holds) throw ConfigError(key, rule, fmt::format("{}", given), "See docs/reference/ring-finding.md");
 }
 
-/// The histograms of distances have 32 bins.
+/// Checks rules between keys. The histograms of distances have 32 bins.
 void check_relations(const Acceptance& a, const HistogramParameters& h) {
     require(a.radius_min_mm + 1 <= a.radius_max_mm, "trigger.acceptance.radius_min_mm",
             fmt::format("must be at least 1 mm below radius_max_mm, {}", a.radius_max_mm), a.radius_min_mm);

@@ -16,10 +16,10 @@
 namespace anello::rich {
 namespace {
 
-/// Rings per event that come back with the first copy; a batch with more needs a second one.
+/// Rings per event that the first copy brings back; a batch with more rings needs a second copy.
 constexpr std::uint32_t usual_rings_per_event = 2;
 
-/// A batch of more goes to the device in parts.
+/// A batch with more events is sent to the device in parts.
 constexpr std::uint32_t events_per_part = 8192;
 
 std::size_t round_up(std::size_t bytes) noexcept {
@@ -32,7 +32,7 @@ void require(cudaError_t error, const char* what) {
                           "Use trigger.backend = \"cpu\", or smaller batches.");
 }
 
-/// The device reads it where it is.
+/// True if the device can read this memory directly.
 bool is_page_locked(const void* memory) noexcept {
     cudaPointerAttributes attributes{};
     const bool is_known = cudaPointerGetAttributes(&attributes, memory) == cudaSuccess;
@@ -40,7 +40,7 @@ bool is_page_locked(const void* memory) noexcept {
     return is_known && attributes.type == cudaMemoryTypeHost;
 }
 
-/// Memory that is given back at the end: on the device, or page-locked on the host.
+/// Frees memory on the device, or page-locked memory on the host.
 struct Free {
     bool on_device;
     void operator()(std::byte* memory) const noexcept { on_device ? cudaFree(memory) : cudaFreeHost(memory); }
@@ -64,10 +64,10 @@ struct DestroyGraph {
 
 }  // namespace
 
-/// Page-locked room for the hits of a batch and its like on the device, and lanes by which a large batch goes through
-/// in parts: while the device searches one part, the processor takes out the rings of the last, and puts the next into
-/// the room, unless the device can read it where it is. Results of a lane stand as tally, events, rings, one behind the
-/// other. Batches by id have two slots of their own.
+/// Has page-locked room for the hits of a batch, the same room on the device, and lanes for the parts of a large batch:
+/// while the device searches one part, the processor takes the rings of the part before, and copies the next part into
+/// the room, unless the device can read it in place. The results of a lane are contiguous: tally, events, rings.
+/// Batches by id have two separate slots.
 class CudaRingFinder::Device {
   public:
     Device(const RingFinderConfig& config, std::uint32_t max_events, std::uint32_t max_hits, const Placement& placement)
@@ -118,7 +118,7 @@ class CudaRingFinder::Device {
         name_ = properties.name;
     }
 
-    /// A batch that nobody collects may be under way.
+    /// Waits for batches on the device that were not collected.
     ~Device() {
         for (Slot& slot : slots_)
             if (slot.lane.n_events() > 0) abandon(slot.lane);
@@ -126,7 +126,7 @@ class CudaRingFinder::Device {
     Device(const Device&) = delete;
     Device& operator=(const Device&) = delete;
 
-    /// Piece by piece, where the batch is larger than the room.
+    /// Searches a batch that is larger than the room piece by piece.
     bool find(const HitsView& hits, EventRings* rings) noexcept {
         are_offsets_locked_ = is_page_locked(hits.hit_offset);
         are_hits_locked_ = is_page_locked(hits.x_mm) && is_page_locked(hits.y_mm);
@@ -138,12 +138,12 @@ class CudaRingFinder::Device {
         return true;
     }
 
-    /// None where batches may be of several parts, or cannot be recorded.
+    /// 0 if batches may have several parts, or if the operations cannot be recorded.
     std::uint32_t max_under_way() const noexcept {
         return slots_.back().graph != nullptr ? static_cast<std::uint32_t>(slots_.size()) : 0;
     }
 
-    /// What the first tier places must not lie where another event's hits do: offsets that decrease are refused.
+    /// Refuses offsets that decrease, because the first tier would then write over another event's hits.
     bool send(const HitIdsView& hits) noexcept {
         if (n_sent_ - n_collected_ >= max_under_way() || hits.n_events == 0 || hits.n_events > max_events_)
             return false;
@@ -168,13 +168,13 @@ class CudaRingFinder::Device {
     const std::string& name() const noexcept { return name_; }
 
   private:
-    /// Events from one on whose hits, from first_hit on, fit into the room.
+    /// Consecutive events whose hits, from first_hit on, fit into the room.
     struct Piece {
         std::uint32_t n_events, first_hit, n_hits;
     };
 
-    /// One part under way: events [begin, end) of the piece; none where they are equal. n_laid_out: events whose
-    /// results stand before the rings.
+    /// One part on the device: events [begin, end) of the piece; none if they are equal. n_laid_out: number of events
+    /// whose results have room before the rings.
     struct Lane {
         std::unique_ptr<CUstream_st, DestroyStream> stream;
         std::size_t result_at = 0, waiting_at = 0;
@@ -183,8 +183,8 @@ class CudaRingFinder::Device {
         std::uint32_t n_events() const noexcept { return end - begin; }
     };
 
-    /// A batch by id: number of events, offsets, ids, times, to be copied at once; and where the device places its
-    /// hits.
+    /// A batch by id: number of events, offsets, ids and times, copied together; and the device's room for positions of
+    /// its hits.
     struct BatchLayout {
         std::size_t offset_at, id_at, time_at, staged_bytes;
         std::size_t x_at, y_at, span_at, bytes;
@@ -200,8 +200,8 @@ class CudaRingFinder::Device {
               bytes(span_at + 2 * n_events * sizeof(std::uint32_t)) {}
     };
 
-    /// One batch by id under way. All of its operations are recorded once, for as much as there is room: to copy what a
-    /// smaller batch does not use costs less than to put operations down one by one.
+    /// One batch by id on the device. All its operations are recorded once, for the full room: to copy also the part
+    /// that a smaller batch does not use takes less time than to issue operations one by one.
     struct Slot {
         Lane lane;
         std::unique_ptr<CUgraphExec_st, DestroyGraph> graph;
@@ -228,7 +228,7 @@ class CudaRingFinder::Device {
         require(cudaStreamSynchronize(stream), "positions of hits");
     }
 
-    /// False: the runtime does not do it; batches then come with positions.
+    /// Records the operations. False: the runtime cannot do it; batches are then sent with positions.
     bool record(Slot& slot) noexcept {
         slot.lane.n_laid_out = max_events_;
         cudaStream_t stream = slot.lane.stream.get();
@@ -262,7 +262,7 @@ class CudaRingFinder::Device {
                search(batch, lane);
     }
 
-    /// Offsets from the batch's first hit on. False where it does not fit, or offsets decrease.
+    /// Copies a batch, with offsets from its first hit on. Returns false if it does not fit, or if offsets decrease.
     bool stage(const Slot& slot, const HitIdsView& hits) noexcept {
         const std::uint32_t first = hits.hit_offset[0];
         std::byte* const to = host_.get() + slot.staged_at;
@@ -281,7 +281,7 @@ class CudaRingFinder::Device {
         return true;
     }
 
-    /// Where a lane's results go.
+    /// Places of a lane's results on the device.
     cuda::DeviceBatch results_of(const Lane& lane) const noexcept {
         cuda::DeviceBatch batch{};
         batch.tally = at<cuda::Tally>(device_, lane.result_at);
@@ -291,7 +291,7 @@ class CudaRingFinder::Device {
         return batch;
     }
 
-    /// A batch that is on the device, and its results back.
+    /// Searches a batch that is on the device, and copies its results back.
     bool search(const cuda::DeviceBatch& batch, const Lane& lane) noexcept {
         cudaStream_t stream = lane.stream.get();
         return cudaMemsetAsync(batch.tally, 0, sizeof(cuda::Tally), stream) == cudaSuccess &&
@@ -311,7 +311,7 @@ class CudaRingFinder::Device {
         return (sizeof(cuda::Tally) + n_events * sizeof(cuda::EventResult) + 15) / 16 * 16;
     }
 
-    /// Offsets may decrease, so the least and the greatest are looked for.
+    /// Offsets may decrease, so this looks for the smallest and the largest.
     Piece next_piece(const HitsView& hits, std::uint32_t first) const noexcept {
         std::uint32_t least = hits.hit_offset[first], most = least, n = 0;
         for (; n < max_events_ && first + n < hits.n_events; ++n) {
@@ -324,7 +324,7 @@ class CudaRingFinder::Device {
         return {n, least, most - least};
     }
 
-    /// Part by part, as many under way at a time as there are lanes.
+    /// Searches a piece part by part, with as many parts on the device as there are lanes.
     bool find_piece(const HitsView& hits, std::uint32_t first, const Piece& piece, EventRings* rings) noexcept {
         std::uint32_t turn = 0;
         bool well = true;
@@ -340,7 +340,7 @@ class CudaRingFinder::Device {
         return well;
     }
 
-    /// The device writes into the room no more.
+    /// After this, the device no longer writes into the room.
     void abandon(Lane& lane) noexcept {
         cudaStreamSynchronize(lane.stream.get());
         lane.begin = lane.end = 0;
@@ -367,8 +367,8 @@ class CudaRingFinder::Device {
         std::size_t begin, n_hits;
     };
 
-    /// Copied into the room where the device cannot read them. Offsets stay as they are, and may decrease: a part is
-    /// from the least hit to the greatest.
+    /// Copies columns into the room unless the device can read them. Offsets do not change and may decrease: a part has
+    /// the hits from the smallest offset to the largest.
     Columns staged(const HitsView& hits, std::uint32_t first, const Piece& piece, std::uint32_t begin,
                    std::uint32_t end) noexcept {
         const std::uint32_t* const offset = hits.hit_offset + first;
@@ -386,7 +386,7 @@ class CudaRingFinder::Device {
         return room;
     }
 
-    /// Where a column on the device would begin that has so many more in front.
+    /// Address on the device at which a column would begin if it had n more entries in front.
     template <class T>
     const T* before(std::size_t offset, std::uint32_t n) const noexcept {
         return reinterpret_cast<const T*>(reinterpret_cast<std::uintptr_t>(device_.get() + offset) - n * sizeof(T));
@@ -407,8 +407,8 @@ class CudaRingFinder::Device {
         return std::size_t{lane.n_laid_out} * usual_rings_per_event;
     }
 
-    /// Waits for the lane's part, if it has one, and takes its rings: as many as usual have come, the rest where there
-    /// are more.
+    /// Waits for the lane's part, if it has one, and takes its rings: the usual number has been copied; if there are
+    /// more, it copies the rest.
     bool collect(Lane& lane, EventRings* rings) noexcept {
         if (lane.n_events() == 0) return true;
         if (cudaStreamSynchronize(lane.stream.get()) != cudaSuccess) return false;
@@ -441,16 +441,16 @@ class CudaRingFinder::Device {
     std::uint32_t max_events_, max_hits_;
     std::uint32_t n_positions_;
     std::int32_t window_fine_;
-    BatchLayout layout_;  ///< of a batch by id
+    BatchLayout layout_;  ///< layout of a batch by id
     int team_blocks_ = 0;
     std::size_t x_at_ = 0, y_at_ = 0;
     Memory host_, device_;
-    std::optional<memory::PersistentBuffers> batches_;  ///< by id, on the device
+    std::optional<memory::PersistentBuffers> batches_;  ///< device memory of batches by id
     std::array<Lane, 4> lanes_;
     std::array<Slot, 2> slots_;
     std::size_t position_at_ = 0;
-    std::uint64_t n_sent_ = 0, n_collected_ = 0;                 ///< batches by id
-    bool are_offsets_locked_ = false, are_hits_locked_ = false;  ///< of the batch that is searched
+    std::uint64_t n_sent_ = 0, n_collected_ = 0;                 ///< numbers of batches by id
+    bool are_offsets_locked_ = false, are_hits_locked_ = false;  ///< of the current batch
     std::string name_;
 };
 

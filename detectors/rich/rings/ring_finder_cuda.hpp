@@ -8,17 +8,17 @@
 
 namespace anello::rich {
 
-/// The ring finders on a CUDA device (the first that CUDA_VISIBLE_DEVICES shows). Device buffers, page-locked staging
-/// and streams of its own are taken once; a batch is copied in, searched, and its rings alone are copied back, a large
-/// one in parts, some of which are under way at a time.
-/// One per thread that calls find(). Also there in a build without CUDA, where it says so.
+/// The ring finders on a CUDA device (the first in CUDA_VISIBLE_DEVICES). It allocates its device buffers, page-locked
+/// buffers and streams once. It copies a batch in, searches it, and copies only its rings back; a large batch is
+/// processed in several parts at a time. Each thread that calls find() needs its own. A build without CUDA also has
+/// this class, which then reports that.
 class CudaRingFinder final : public BatchFinder {
   public:
-    /// Empty when a device can be used, else why not.
+    /// Why no device can be used; empty if one can.
     static std::string unavailable_reason();
 
-    /// Larger batches are cut into pieces of at most max_events events and max_hits hits. placement: kept on the
-    /// device; without positions no ids are taken. Throws ConfigError; SystemError where the device has too little
+    /// Larger batches are cut into pieces of at most max_events events and max_hits hits. placement: it is copied to
+    /// the device; without positions no ids can be sent. Throws ConfigError; SystemError if the device has too little
     /// memory.
     CudaRingFinder(const RingFinderConfig& config, std::uint32_t max_events, std::uint32_t max_hits,
                    const Placement& placement = {});
@@ -26,7 +26,7 @@ class CudaRingFinder final : public BatchFinder {
 
     bool find(const HitsView& hits, EventRings* rings) noexcept override;
     std::uint32_t max_under_way() const noexcept override;
-    /// Batches of one part; see there.
+    /// For batches of one part; see BatchFinder.
     bool send(const HitIdsView& hits) noexcept override;
     bool collect(EventRings* rings, PlacedHits& placed) noexcept override;
     Room room() noexcept override;

@@ -13,11 +13,11 @@ namespace {
 
 using Lanes = ScalarLanes;
 
-/// A hit's odds of each ring against noise, and its direction from each centre.
+/// A hit's odds of each ring to noise, and its direction from each centre.
 struct HitOdds {
     std::array<double, max_rings_per_event> odds, cosine, sine;
-    double total = 1;  ///< of all rings, and 1 for noise
-    int ring = -1;     ///< the likeliest; -1: noise
+    double total = 1;  ///< sum of the odds of all rings, and 1 for noise
+    int ring = -1;     ///< the most likely; -1: noise
 };
 
 HitOdds odds_of(float x_mm, float y_mm, const EventRings& found, const MixtureModel& model) noexcept {
@@ -42,7 +42,7 @@ HitOdds odds_of(float x_mm, float y_mm, const EventRings& found, const MixtureMo
     return hit;
 }
 
-/// Sums over hits of share x direction x direction^T, direction = (cosine, sine, 1), and of what the ring gains.
+/// Sums over hits of share x direction x direction^T, direction = (cosine, sine, 1), and of the ring's log-likelihood.
 struct RingSums {
     double s = 0, c = 0, q = 0, cc = 0, cq = 0, qq = 0, gain = 0;
     std::uint16_t n_assigned = 0;
@@ -65,7 +65,7 @@ std::array<float, 9> covariance_of(const RingSums& m, double hit_variance_mm2) n
     const double xx = m.qq * m.s - m.q * m.q, xy = m.q * m.c - m.cq * m.s, xr = m.cq * m.q - m.qq * m.c;
     const double yy = m.cc * m.s - m.c * m.c, yr = m.cq * m.c - m.cc * m.q, rr = m.cc * m.qq - m.cq * m.cq;
     const double determinant = m.cc * xx + m.cq * xy + m.c * xr;
-    // Relative to a full ring, s^3 / 4; below it the directions lie on a line.
+    // Limit relative to a full ring, s^3 / 4; below it the directions are on a line.
     if (!(m.s > 2.5 && determinant > 1e-6 * m.s * m.s * m.s)) {
         constexpr float unknown = std::numeric_limits<float>::infinity();
         return {unknown, 0, 0, 0, unknown, 0, 0, 0, unknown};

@@ -25,7 +25,7 @@ const EventSample& sample() {
 
 }  // namespace
 
-/// Reads the primitives that leave.
+/// Reads the primitives that the chain sends.
 class VirtualChain::Sink final : public DatagramSink, private PrimitiveObserver {
   public:
     explicit Sink(VirtualChain& chain)
@@ -95,7 +95,7 @@ RichSourceConfig VirtualChain::source_config() const {
     return config;
 }
 
-/// An event that came, told by what was put into the node's buffers.
+/// Notes the events of a datagram that reached the node's buffers.
 void VirtualChain::see(std::uint32_t board, std::span<const std::byte> datagram) {
     wire::mgp::PacketView packet;
     if (wire::mgp::parse(datagram, packet) != wire::Verdict::ok || packet.header.is_burst_marker()) return;
@@ -110,7 +110,7 @@ void VirtualChain::see(std::uint32_t board, std::span<const std::byte> datagram)
     }
 }
 
-/// Until the node has all bursts, or one second after the last packet.
+/// Runs until the node has all bursts, or until one second after the last packet.
 void VirtualChain::run() {
     node_->start();
     sender_->start();
@@ -126,8 +126,8 @@ void VirtualChain::run() {
     for (Notice& notice : node_->notices()) notices_.push_back(std::move(notice.text));
 }
 
-/// Packets do not carry the burst's number, and a burst of which hardly anything came is left out: the next one in
-/// which most of these times came.
+/// Packets of primitives do not have the burst's number, and a burst of which almost nothing arrived has none. So this
+/// assigns them to the next burst in which at least half of these times arrived.
 void VirtualChain::match_decisions() {
     std::uint64_t burst = 0;
     for (const std::vector<Decision>& decisions : decisions_) {
@@ -167,8 +167,7 @@ VirtualScenario VirtualChain::drawn(std::uint64_t seed) {
     scenario.timeout_ns = (4 + dice.below(40)) * ms;
     simulate::draw(troubles, {.n_boards = n_boards, .n_steps = 3}, dice);
     scenario.stores = one_in(3);
-    scenario.chunk_events =
-        20 + dice.below(one_in(2) ? 100 : 5'000);  // runs are shorter than it takes to fill a usual one
+    scenario.chunk_events = 20 + dice.below(one_in(2) ? 100 : 5'000);  // runs are too short to fill a usual chunk
     if (one_in(2)) scenario.max_file_bytes = 20'000 + dice.below(2'000'000);
     return scenario;
 }
@@ -248,11 +247,10 @@ std::string describe(const VirtualScenario& scenario) {
 
 namespace {
 
-/// Since when the others wait for a board, in the order of events: one whose fragments are lost is waited for, and then
-/// no more until it gives something.
+/// Tracks, event by event, since when the merger waits for each board, until its next fragment arrives.
 class Waits {
   public:
-    /// A fragment of this event came later than so long after it was waited for.
+    /// True when a fragment of this event arrived more than most_ns after the waiting for its board began.
     bool is_late(const VirtualChain::Event& event, Nanoseconds most_ns) {
         bool is_late = false;
         for (std::uint32_t board = 0; board < n_boards; ++board) {
@@ -269,7 +267,7 @@ class Waits {
     std::array<Nanoseconds, n_boards> since_ns_{};
 };
 
-/// How far boards came in each burst.
+/// Last event of each board in each burst.
 class Bursts {
   public:
     Bursts(const std::map<std::uint64_t, VirtualChain::Event>& events, Nanoseconds timeout_ns)
@@ -278,8 +276,8 @@ class Bursts {
             for (std::uint32_t board = 0; board < n_boards; ++board)
                 if (event.came_ns[board] != 0) last_keys_[key >> 32][board] = key;
     }
-    /// Of events in their order: fewer than half of the boards begin no burst, nor do they make time go on by more than
-    /// the time-out at once.
+    /// Call it for events in order. True when fewer than half of the boards support this event: they cannot begin a
+    /// burst, nor move time by more than the time-out at once.
     bool is_ahead(std::uint64_t key) {
         const auto has_come = [&](std::uint64_t last) { return last != 0 && last + far_ticks_ >= key; };
         const bool is_near = key >> 32 == believed_ >> 32 && key - believed_ <= far_ticks_;
@@ -287,9 +285,9 @@ class Bursts {
         believed_ = key;
         return false;
     }
-    /// A board that gave nothing in the last burst is not waited for at the beginning of the next.
+    /// True at the begin of a burst when a board is not waited for, because it sent nothing in the burst before.
     bool lacks(std::uint64_t key, bool may_come_late) const {
-        constexpr std::uint64_t first_ticks = 40'000;  // a millisecond
+        constexpr std::uint64_t first_ticks = 40'000;  // 1 ms
         const std::uint64_t burst = key >> 32;
         const bool is_first = (key & 0xffffffff) < first_ticks && burst > 0;
         return is_first && (may_come_late || !last_keys_.contains(burst - 1) ||
@@ -298,11 +296,11 @@ class Bursts {
 
   private:
     const std::uint64_t far_ticks_;
-    std::map<std::uint64_t, std::array<std::uint64_t, n_boards>> last_keys_;  ///< by burst and board; 0: nothing came
-    std::uint64_t believed_ = ~std::uint64_t{0};                              ///< of no burst
+    std::map<std::uint64_t, std::array<std::uint64_t, n_boards>> last_keys_;  ///< by burst and board; 0: no event
+    std::uint64_t believed_ = ~std::uint64_t{0};                              ///< a key of no burst
 };
 
-/// What an event of the pool is decided to be when nothing happens.
+/// Primitive ids of the pool's events in a run without faults.
 const std::map<std::uint32_t, std::uint16_t>& ids_of_pool() {
     static const std::map<std::uint32_t, std::uint16_t> ids = [] {
         VirtualChain calm(VirtualScenario{});
@@ -319,16 +317,17 @@ const std::map<std::uint32_t, std::uint16_t>& ids_of_pool() {
 
 namespace {
 
-/// When each event of a file was sent, and came through the chain.
+/// Times at which each event of a file was sent and passed through the chain.
 class StoredTimes {
   public:
-    /// longest_on_way_ns: from the front end to the node.
+    /// longest_on_way_ns: longest time from the front end to the node.
     StoredTimes(const simulate::StoredColumns& file, Nanoseconds longest_on_way_ns)
         : longest_on_way_ns_(longest_on_way_ns), flags_(file.numbers("flags")) {
         for (const char* name : {"sent_ns", "kernel_ns", "placed_ns", "built_ns", "decided_ns"})
             times_ns_.push_back(file.numbers(name));
     }
-    /// Sent before it came; received when a fragment of it did, if it lacks none the last; then placed, built, decided.
+    /// Checks the times: the event was sent before it arrived; it was received with one of its fragments, if complete
+    /// with the last one; then it was placed, built and decided.
     bool are_of(std::size_t row, const VirtualChain::Event& event) const {
         const auto has_row = [&](const auto& column) { return row < column.size(); };
         if (!has_row(flags_) || !std::ranges::all_of(times_ns_, has_row)) return false;
@@ -348,8 +347,8 @@ class StoredTimes {
     std::vector<std::vector<std::uint64_t>> times_ns_;
 };
 
-/// What files hold is what was decided, each event once, and of each file the rings of its own events, at the times
-/// when they came. What is not there was refused by a full disk, and counted.
+/// Checks the files: they have the decided events, each once, with their own rings and correct times. A full disk
+/// refused the events that are missing, and they were counted.
 class FileJudge {
   public:
     FileJudge(const VirtualChain& chain, const VirtualScenario& scenario, std::vector<std::string>& findings)

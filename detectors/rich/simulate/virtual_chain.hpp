@@ -16,8 +16,8 @@
 #include "simulate/virtual_chains.hpp"
 #include "wire/mgp.hpp"
 
-/// The RICH's whole chain in virtual time: simulated front ends, a wire, a node with its own threads, and what becomes
-/// of each event, told by datagrams alone: those that came in, and the primitives that went out.
+/// Runs the RICH's complete chain in virtual time: simulated front ends, a wire, a node with its own threads. It
+/// follows each event only by datagrams: those that arrived at the node, and the primitives that the node sent.
 namespace anello::rich {
 
 struct VirtualScenario {
@@ -26,12 +26,12 @@ struct VirtualScenario {
     double rate_hz = 50'000, burst_ms = 20, gap_ms = 5;
     std::uint32_t n_bursts = 2;
     Nanoseconds timeout_ns = 20'000'000;
-    bool stores = false;  ///< decisions, in files
+    bool stores = false;  ///< store decisions in files
     std::uint32_t chunk_events = 65'536;
-    std::uint64_t max_file_bytes = 0;  ///< a new one once one has so many; 0: one file
+    std::uint64_t max_file_bytes = 0;  ///< a file of this size is followed by a new one; 0: one file
     simulate::ChainTroubles troubles{};
 
-    /// A board that has given nothing for long is not waited for until it does again.
+    /// True near a cut or hold, when a board may be silent, so that the merger does not wait for it.
     bool is_disturbed(Nanoseconds at_ns) const noexcept {
         constexpr Nanoseconds ms = 1'000'000;
         const Nanoseconds begin_ns = simulate::World::begin_ns + troubles.cut_at_ns;
@@ -43,20 +43,20 @@ struct VirtualScenario {
 class VirtualChain {
   public:
     using Scenario = VirtualScenario;
-    static Scenario drawn(std::uint64_t seed);  ///< Any scenario.
+    static Scenario drawn(std::uint64_t seed);  ///< Draws a random scenario.
     static const std::vector<simulate::Assignable<Scenario>>& assignables();
     static constexpr std::array smaller{"n_bursts=1", "n_lanes=1", "n_trigger_threads=1", "gap_ms=0"};
-    static std::vector<std::string> lanes();  ///< boards, and decisions
+    static std::vector<std::string> lanes();  ///< names of the boards, and of decisions
 
     explicit VirtualChain(const VirtualScenario& scenario);
     void run();
 
     struct Event {
-        std::array<Nanoseconds, n_boards> came_ns{};  ///< its fragment of each board; 0: it did not come
+        std::array<Nanoseconds, n_boards> came_ns{};  ///< arrival of each board's fragment; 0: it did not arrive
         Nanoseconds decided_ns = 0;
         std::uint16_t primitive_id = 0;
         std::uint32_t n_decisions = 0;
-        bool is_overtaken = false;  ///< a fragment of it came after a later one of its board
+        bool is_overtaken = false;  ///< a fragment arrived after a later one of its board
 
         bool is_whole() const noexcept { return std::ranges::count(came_ns, 0) == 0; }
         Nanoseconds last_came_ns() const noexcept { return *std::ranges::max_element(came_ns); }
@@ -67,16 +67,16 @@ class VirtualChain {
             return first_ns;
         }
     };
-    /// By burst << 32 | timestamp.
+    /// All events, by burst << 32 | timestamp.
     const std::map<std::uint64_t, Event>& events() const noexcept { return events_; }
-    /// Which event of the pool was sent under which key.
+    /// Keys of the events sent, and their events of the pool.
     std::span<const source::TruthSample> sent() const noexcept { return source_->truth(); }
     const std::vector<std::string>& notices() const noexcept { return notices_; }
     bool finished() const noexcept { return finished_; }
     const simulate::SimulatedDisk& disk() const noexcept { return disk_; }
     std::uint64_t n_lost_for_file() const;
     std::uint64_t n_decided() const noexcept;
-    /// Decisions, and fragments on their way to them, the last ones.
+    /// The last messages: fragments on their way, and decisions.
     std::vector<simulate::TraceLine> trace(std::size_t max_messages) const;
     simulate::ChainBooks books() const;
     const simulate::World& world() const noexcept { return world_; }
@@ -105,15 +105,15 @@ class VirtualChain {
     std::unique_ptr<RichSource> source_;
     std::unique_ptr<Worker> sender_;
     std::map<std::uint64_t, Event> events_;
-    std::vector<std::vector<Decision>> decisions_;    ///< burst by burst, as they left
-    std::array<std::uint64_t, n_boards> last_key_{};  ///< by board
+    std::vector<std::vector<Decision>> decisions_;    ///< burst by burst, in the order of sending
+    std::array<std::uint64_t, n_boards> last_key_{};  ///< of each board
     std::vector<std::string> notices_;
     bool finished_ = false;
 };
 
 std::string describe(const VirtualScenario& scenario);
 
-/// What must hold, whatever happened; empty: it does.
+/// Returns the rules that the run broke; empty: none. They hold for any scenario.
 std::vector<std::string> judge(const VirtualChain& chain, const VirtualScenario& scenario);
 
 }  // namespace anello::rich

@@ -3,13 +3,13 @@
 
 #include "rich/rings/kernels/histogram.kernel.hpp"
 
-/// Ring finding by Ptolemy's theorem: four points lie on one circle when, of the products of their opposite distances,
-/// the greatest is the sum of the other two. Eight ways to start (the outermost hits in eight directions); each way is
-/// followed until no ring is left, and the way that explains most hits, then fits best, wins.
+/// Ring finding by Ptolemy's theorem: four points are on one circle when the largest of the products of their opposite
+/// distances is the sum of the other two. The search starts in eight ways (the outermost hits in eight directions) and
+/// follows each until it finds no more rings. The way that explains most hits, then the one that fits best, wins.
 namespace anello::rich {
 
 inline constexpr int n_directions = 8;
-/// 0.01 mm. On the PMT lattice equal heights and distances of exactly 90 mm are common: rounding shall not decide.
+/// 0.01 mm. On the PMT lattice equal heights and distances of exactly 90 mm are common, and rounding must not decide.
 inline constexpr float lattice_slack = 1e-4f;
 
 struct Triplet {
@@ -17,14 +17,14 @@ struct Triplet {
     bool found;
 };
 
-/// Direction k of eight: right, left, up, down, and the same turned by 45 degrees.
+/// Direction k of eight: right, left, up, down, and these rotated by 45 degrees.
 template <class L>
 ANELLO_HD float height(float u, float v, int direction) {
     const float axis[4] = {u, v, (u + v) * 0.70710678f, (v - u) * 0.70710678f};
     return (direction & 1) != 0 ? -axis[direction >> 1] : axis[direction >> 1];
 }
 
-/// The outermost hit in a direction, then the next ones that keep the least distance from those taken.
+/// Takes the outermost hit in a direction, then the next ones that are far enough from those taken.
 template <class L>
 ANELLO_HD Triplet outermost(const EventHits& hits, int direction, float min_pair) {
     Triplet triplet{};
@@ -56,8 +56,8 @@ ANELLO_LANE typename L::F distance(typename L::F u, typename L::F v, float to_u,
     return L::sqrt(du * du + dv * dv);
 }
 
-/// The hits whose Ptolemy value with the triplet is below the limit, as bits: AB CD + BC AD + AC BD - 2 max(...) is the
-/// least value over the orderings, and never negative. Lanes are hits.
+/// Bit mask of the hits whose Ptolemy value with the triplet is below the limit: AB CD + BC AD + AC BD - 2 max(...) is
+/// the smallest value over the orderings, and never negative. Lanes are hits.
 template <class L>
 ANELLO_HD std::uint64_t on_same_circle(const EventHits& hits, const Triplet& t, float limit) {
     using F = typename L::F;
@@ -92,7 +92,7 @@ ANELLO_HD float miss_of(const EventHits& hits, int i, const Circles<typename L::
     return distance<typename L::Scalar>(hits.u[i], hits.v[i], c.a, c.b) - c.r;
 }
 
-/// Of the marked hits, the one farthest from the circle, and the sum of squares.
+/// Returns the marked hit that is farthest from the circle, and the sum of squares of all marked hits.
 template <class L>
 ANELLO_HD int worst_hit(const EventHits& hits, std::uint64_t marked, const Circles<typename L::Scalar>& c, float& worst,
                         float& sum) {
@@ -110,7 +110,7 @@ ANELLO_HD int worst_hit(const EventHits& hits, std::uint64_t marked, const Circl
     return at;
 }
 
-/// A ring grown from a triplet: associate, fit, attach, fit, drop the worst hits. marked: its hits; none: no ring.
+/// A ring grown from a triplet: associate, fit, attach, fit, drop the worst hits. marked: its hits; 0: no ring.
 struct GrownRing {
     float a, b, r, chi2;
     std::uint64_t marked;

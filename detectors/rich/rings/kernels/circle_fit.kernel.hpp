@@ -4,7 +4,7 @@
 #include "core/hd.hpp"
 #include "rich/rings/kernels/event_hits.kernel.hpp"
 
-/// Circle fits, one circle per lane. Lengths in units of 100 mm.
+/// Circle fits, one circle per lane. Lengths are in units of 100 mm.
 namespace anello::rich {
 
 template <class L>
@@ -12,14 +12,14 @@ struct Circles {
     typename L::F a, b, r;  ///< centre and radius
 };
 
-/// Squared distance to another circle, centre and radius together.
+/// Squared distance to another circle, from the differences in centre and radius.
 template <class L>
 ANELLO_LANE typename L::F apart2(const Circles<L>& c, float a, float b, float r) {
     const auto da = c.a - a, db = c.b - b, dr = c.r - r;
     return da * da + db * db + dr * dr;
 }
 
-/// Where circles may lie, in kernel units (the origin is the middle of the acceptance).
+/// Limits of accepted circles, in kernel units (the origin is the middle of the acceptance).
 struct Bounds {
     float centre_max, r_min, r_max;
 };
@@ -31,7 +31,7 @@ ANELLO_LANE typename L::M lies_within(const Circles<L>& c, const Bounds& bounds)
     return L::both(in_centre, L::both(L::less(L::set(bounds.r_min), c.r), L::less(c.r, L::set(bounds.r_max))));
 }
 
-/// (d^2 - r^2) / (2 r window) as a linear form: the radial miss in windows, exact to first order in miss / r.
+/// (d^2 - r^2) / (2 r window) as a linear form: the radial miss in units of the window, to first order in miss / r.
 template <class L>
 struct LinearMiss {
     typename L::F u, v, z, one;
@@ -56,7 +56,7 @@ ANELLO_LANE typename L::F flat_top(typename L::F scaled_miss, float flatness) {
     return L::min(L::set(1), L::max(L::set(0), t));
 }
 
-/// Sums of one weighted algebraic fit.
+/// Sums for one weighted algebraic fit.
 template <class L>
 struct AlgebraicSums {
     using F = typename L::F;
@@ -76,7 +76,7 @@ struct AlgebraicSums {
 };
 
 /// The circle that minimises the weighted sum of (d^2 - r^2)^2 (Kasa 1976, Crawford 1983): a linear 2x2 system. Keeps
-/// `old` where the hits do not determine one (fewer than three, collinear, all in one place).
+/// `old` if the hits do not determine a circle (fewer than three, collinear, all in one place).
 template <class L>
 ANELLO_HD Circles<L> solve(const AlgebraicSums<L>& sums, const Circles<L>& old) {
     using F = typename L::F;
@@ -85,7 +85,7 @@ ANELLO_HD Circles<L> solve(const AlgebraicSums<L>& sums, const Circles<L>& old) 
     const F uu = sums.uu - sums.u * mean_u, uv = sums.uv - sums.u * mean_v, vv = sums.vv - sums.v * mean_v;
     const F uz = sums.uz - sums.u * mean_z, vz = sums.vz - sums.v * mean_z;
     const F determinant = uu * vv - uv * uv;
-    // Relative to the spread; below it the hits lie on a line as far as single precision can tell.
+    // Limit relative to the spread; below it the hits are on a line within single precision.
     const F floor = (uu + vv) * (uu + vv) * 1e-4f + 1e-6f;
     const F half = 0.5f * L::rcp(L::max(determinant, floor));
     Circles<L> c;
@@ -97,7 +97,7 @@ ANELLO_HD Circles<L> solve(const AlgebraicSums<L>& sums, const Circles<L>& old) 
     return {L::select(good, c.a, old.a), L::select(good, c.b, old.b), L::select(good, c.r, old.r)};
 }
 
-/// Keeps an iterate where windows make sense; whether a result is a ring is judged at the end.
+/// Keeps an iterate in a range in which windows make sense; the end of the fit decides whether it is a ring.
 template <class L>
 ANELLO_LANE Circles<L> clamp(const Circles<L>& c, const Bounds& bounds) {
     const auto edge = L::set(bounds.centre_max), minus = L::set(-bounds.centre_max);
@@ -105,13 +105,13 @@ ANELLO_LANE Circles<L> clamp(const Circles<L>& c, const Bounds& bounds) {
             L::min(L::set(bounds.r_max), L::max(L::set(bounds.r_min), c.r))};
 }
 
-/// Sums of one geometric Gauss-Newton step: minimise the weighted sum of (d - r)^2.
+/// Sums for one geometric Gauss-Newton step, which minimises the weighted sum of (d - r)^2.
 template <class L>
 struct GeometricSums {
     using F = typename L::F;
     F s = L::set(0), c = s, q = s, cc = s, cq = s, ce = s, qe = s, e = s;
 
-    /// cosine and sine of the hit's direction from the centre, miss = d - r
+    /// Adds a hit: cosine and sine of its direction from the centre, miss = d - r.
     ANELLO_LANE void add(F w, F cosine, F sine, F miss) {
         const F wc = w * cosine, wq = w * sine;
         s = s + w;
@@ -125,8 +125,8 @@ struct GeometricSums {
     }
 };
 
-/// False where the hits' directions from the centre lie (nearly) on one line: hits in a row, or in one place, do not
-/// make a ring. 1/4 for a full ring, 1/700 for a quarter of one.
+/// False if the hits' directions from the centre are (nearly) on one line: hits in a row, or in one place, are not a
+/// ring. The compared value is 1/4 for a full ring, 1/700 for a quarter of one.
 template <class L>
 ANELLO_LANE typename L::M is_spread(const GeometricSums<L>& sums) {
     const auto uu = sums.cc * sums.s - sums.c * sums.c, uv = sums.cq * sums.s - sums.c * sums.q;
@@ -134,7 +134,7 @@ ANELLO_LANE typename L::M is_spread(const GeometricSums<L>& sums) {
     return L::less(s2 * s2 * 7e-4f, uu * vv - uv * uv);
 }
 
-/// What is known of a radius beforehand, as so many hits that miss the circle by so much all around.
+/// Prior knowledge of a radius, in the form of hits all around that miss the circle by a common distance.
 template <class L>
 struct RadiusExpectation {
     typename L::F hits = L::set(0), miss = L::set(0);
@@ -142,7 +142,7 @@ struct RadiusExpectation {
 
 inline constexpr float max_step = 0.3f;
 
-/// The step (da, db, dr) of the sums above; limited, and nothing where the hits do not determine it.
+/// The step (da, db, dr) from the sums above. It is limited, and zero if the hits do not determine it.
 template <class L>
 ANELLO_HD Circles<L> step_of(const GeometricSums<L>& sums, const RadiusExpectation<L>& expected = {}) {
     using F = typename L::F;

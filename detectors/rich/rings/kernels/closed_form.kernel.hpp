@@ -3,10 +3,10 @@
 
 #include "rich/rings/kernels/circle_fit.kernel.hpp"
 
-/// One circle through all hits of an event, in closed form; one event per lane.
+/// Fits one circle to all hits of an event in closed form; one event per lane.
 namespace anello::rich {
 
-/// Crawford 1983: all hits with weight one. Fewer than three hits, or hits on a line: radius 0.
+/// Crawford 1983: all hits have weight one. For fewer than three hits, or hits on a line, the radius is 0.
 template <class L>
 ANELLO_HD Circles<L> fit_crawford(const LaneHits<L>& hits) {
     AlgebraicSums<L> sums;
@@ -30,7 +30,7 @@ ANELLO_HD Moments<L> central_moments(const LaneHits<L>& hits) {
     using F = typename L::F;
     const F n = L::load(hits.n), inverse = L::rcp(L::max(n, L::set(1))), zero = L::set(0);
     Moments<L> m{zero, zero, zero, zero, zero, zero, zero, zero};
-    for (int i = 0; i < hits.n_max; ++i) {  // absent hits stand at the origin
+    for (int i = 0; i < hits.n_max; ++i) {  // absent hits are at the origin
         m.mean_u = m.mean_u + L::load(hits.u[i]);
         m.mean_v = m.mean_v + L::load(hits.v[i]);
     }
@@ -57,7 +57,7 @@ ANELLO_HD Moments<L> central_moments(const LaneHits<L>& hits) {
     return m;
 }
 
-/// The root that Taubin's fit needs, by Newton's method from zero, where the polynomial has its least root.
+/// Finds the root that Taubin's fit needs, the smallest of the polynomial, by Newton's method starting at zero.
 template <class L>
 ANELLO_HD typename L::F taubin_root(const Moments<L>& m) {
     using F = typename L::F;
@@ -76,7 +76,7 @@ ANELLO_HD typename L::F taubin_root(const Moments<L>& m) {
     return root;
 }
 
-/// Taubin 1991: the algebraic fit weighted by the gradient, without Crawford's bias to small circles on short arcs.
+/// Taubin 1991: the algebraic fit weighted by the gradient. Unlike Crawford's it is not biased to small circles.
 template <class L>
 ANELLO_HD Circles<L> fit_taubin(const LaneHits<L>& hits) {
     using F = typename L::F;

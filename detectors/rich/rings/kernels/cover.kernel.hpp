@@ -3,10 +3,10 @@
 
 #include "rich/rings/kernels/seed_rings.kernel.hpp"
 
-/// Chooses the set of candidates that explains the hits best: maximise
+/// Chooses the set of candidates that explains the hits best. It maximises
 ///   sum over hits of max over chosen rings of score(hit, ring)  -  cost x rings,
-/// where score is 1 - (miss / window)^2, at least 0: the shape of the log-likelihood ratio of "from this ring" to
-/// "noise". A beam search over byte lanes: one pass over the hits gives the gain of every candidate at once.
+/// where score is 1 - (miss / window)^2, at least 0, which has the shape of the log-likelihood ratio of "from this
+/// ring" to "noise". It is a beam search over byte lanes: one pass over the hits gives the gain of every candidate.
 namespace anello::rich {
 
 inline constexpr int n_slots = static_cast<int>(max_hits_per_event);
@@ -16,8 +16,8 @@ inline constexpr int max_chosen = 6;
 /// Candidates are stored in blocks of this many.
 inline constexpr int block_size = 16;
 
-/// Scores as bytes; sets of chosen candidates, of this number of rings and the next, and what each hit scores with
-/// each.
+/// Scores as bytes; sets of chosen candidates with the current number of rings and with one more, and the score of each
+/// hit in each set.
 struct alignas(64) ScoreTable {
     std::uint8_t by_hit[max_pool / block_size][max_hits_per_event][block_size];  ///< [b][i][j]: 16 b + j
     std::uint8_t of_ring[max_hits_per_event];                                    ///< of one candidate
@@ -35,15 +35,15 @@ ANELLO_HD void score_candidates(const EventHits& hits, const Pool& pool, const M
     ANELLO_ROLLED
     for (int at = 0; at < pool.n; at += L::width) {
         const LinearMiss<L> miss = linear_miss<L>(load<L>(pool, at), p.score_window_mm / unit_mm);
-        for (int i = 0; i < ((hits.n + 3) & ~3); ++i) {  // gains_of() takes up to four hits at a time
+        for (int i = 0; i < ((hits.n + 3) & ~3); ++i) {  // gains_of() reads up to four hits at a time
             const F m = miss.at(L::set(hits.u[i]), L::set(hits.v[i]), L::set(hits.z[i]));
             L::store_bytes(&table.by_hit[at / block_size][i][at % block_size], L::max(L::set(0), unit - m * m * unit));
         }
     }
 }
 
-/// To table.of_ring: the same for one candidate, hit by hit. Anew each time: to keep them would take more memory than a
-/// team of threads on a device has to spare.
+/// Writes the scores of one candidate, hit by hit, to table.of_ring. It computes them each time, because a team of
+/// threads on a device does not have enough memory to keep them.
 template <class L>
 ANELLO_HD void score_ring(const EventHits& hits, const Pool& pool, const MultiRingParameters& p, int ring,
                           ScoreTable& table) {
@@ -57,8 +57,8 @@ ANELLO_HD void score_ring(const EventHits& hits, const Pool& pool, const MultiRi
     }
 }
 
-/// Children not yet built, best first, as one number each: value, parent, ring; 0: none.
-/// PERF NOTE: kept in order by max and min alone, since whether a child is among the best cannot be foreseen.
+/// Sets that can be built next, best first, as one number each: value, parent, ring; 0: none.
+/// PERF NOTE: sorted only with max and min, because a branch could not be predicted.
 struct CoverSteps {
     std::int32_t key[max_beam] = {};
 
@@ -75,7 +75,7 @@ struct CoverSteps {
     ANELLO_LANE int ring(int k) const { return key[k] & 255; }
 };
 
-/// What each candidate of a block would add to a set's score, as bytes (255: that or more).
+/// Computes by how much each candidate of a block would raise a set's score, as bytes (255: this or more).
 /// PERF NOTE: a register of 64 bytes takes four hits by sixteen candidates at a time.
 template <class L>
 ANELLO_LANE void gains_of(const std::uint8_t* of_set, const std::uint8_t (*by_hit)[block_size], int n_hits,
@@ -90,7 +90,7 @@ ANELLO_LANE void gains_of(const std::uint8_t* of_set, const std::uint8_t (*by_hi
     }
 }
 
-/// Candidates that would make a set which an earlier set makes too: where that has one ring that this has not.
+/// Candidates that would give the same set as an earlier set gives: those of earlier sets that differ in only one ring.
 template <class L>
 ANELLO_HD std::uint64_t made_before(const std::uint64_t* chosen, int at) {
     std::uint64_t made = chosen[at];
@@ -102,12 +102,12 @@ ANELLO_HD std::uint64_t made_before(const std::uint64_t* chosen, int at) {
     return made;
 }
 
-/// What a cover costs and how far behind the best a set may lie to be followed up, in steps of the score.
+/// Cost of a ring, and largest distance from the best value of a set that is still extended, in steps of the score.
 struct CoverLimits {
     int cost, margin;
 };
 
-/// Offers the candidates that would raise set `at` of a side by more than a ring's cost to near the best value so far.
+/// Offers the candidates that raise set `at` of a side by more than a ring's cost, and to near the best value so far.
 template <class L>
 ANELLO_HD void expand(int side, int at, ScoreTable& table, int n_hits, int n_pool, const CoverLimits& limits,
                       CoverSteps& steps) {
@@ -131,7 +131,7 @@ ANELLO_HD void expand(int side, int at, ScoreTable& table, int n_hits, int n_poo
     }
 }
 
-/// Returns the chosen candidates as bits.
+/// Returns the chosen candidates as bit mask.
 template <class L>
 ANELLO_HD std::uint64_t best_cover(const EventHits& hits, const Pool& pool, const MultiRingParameters& p,
                                    ScoreTable& table) {

@@ -6,8 +6,8 @@
 #include "core/hd.hpp"
 #include "rich/rings/ring_finder.hpp"
 
-/// Hits as the kernels see them: origin at the middle of the acceptance, unit 100 mm (sums of fourth powers then stay
-/// near one), and z = u^2 + v^2 with them, so that the distance to a circle is linear in (u, v, z).
+/// Hits in the form that the kernels use: origin at the middle of the acceptance, unit 100 mm (sums of fourth powers
+/// then stay near one), and also z = u^2 + v^2, so that the distance to a circle is linear in (u, v, z).
 namespace anello::rich {
 
 inline constexpr float unit_mm = 100;
@@ -18,7 +18,7 @@ struct alignas(64) EventHits {
     int n;
 };
 
-/// The hits of one event, before any is judged.
+/// The hits of one event, before any check.
 struct HitSpan {
     const float *x_mm, *y_mm;
     int n;
@@ -39,19 +39,19 @@ ANELLO_HD HitSpan span_of(const HitsView& hits, std::uint32_t event) {
     return span;
 }
 
-/// Written so that NaN fails it.
+/// The comparison is false for NaN.
 template <class L>
 ANELLO_HD bool is_usable(float x_mm, float y_mm) {
     return __builtin_fabsf(x_mm) < max_coordinate_mm && __builtin_fabsf(y_mm) < max_coordinate_mm;
 }
 
-/// A coordinate in kernel units.
+/// Converts a coordinate to kernel units.
 template <class L>
 ANELLO_LANE typename L::F in_units(typename L::F mm, float centre_mm) {
     return (mm - centre_mm) * (1 / unit_mm);
 }
 
-/// Absent hits behind the last of n, up to a multiple of sixteen.
+/// Adds absent hits after the last of n, up to a multiple of sixteen.
 template <class L>
 ANELLO_HD void fill_up(EventHits& hits, int n) {
     ANELLO_ROLLED
@@ -61,7 +61,7 @@ ANELLO_HD void fill_up(EventHits& hits, int n) {
     }
 }
 
-/// All hits of the span; false where one is not usable. The last registers overlap, so that none reads past the end.
+/// Loads all hits of the span; false if one is not usable. The last registers overlap, so that none reads past the end.
 template <class L>
 ANELLO_HD bool load_all_hits(const HitSpan& span, const Acceptance& acceptance, EventHits& out) {
     out.n = span.n;
@@ -88,7 +88,7 @@ ANELLO_HD bool load_all_hits(const HitSpan& span, const Acceptance& acceptance, 
 }
 
 /// Copies the usable hits, in order.
-/// PERF NOTE: that all are usable, and enough to fill a register, is the rule.
+/// PERF NOTE: usually all hits are usable, and enough to fill a register.
 template <class L>
 ANELLO_HD void load_hits(const HitSpan& span, const Acceptance& acceptance, EventHits& out, std::uint8_t& flags) {
     using S = typename L::Scalar;
@@ -109,7 +109,7 @@ ANELLO_HD void load_hits(const HitSpan& span, const Acceptance& acceptance, Even
     fill_up<L>(out, n);
 }
 
-/// One event per lane: hit i of all lanes stands together.
+/// One event per lane: hit i of all lanes is stored together.
 template <class L>
 struct alignas(64) LaneHits {
     float u[max_hits_per_event][L::width], v[max_hits_per_event][L::width], z[max_hits_per_event][L::width];
@@ -127,7 +127,7 @@ ANELLO_HD void clear_lanes(LaneHits<L>& lanes) {
     for (int lane = 0; lane < L::width; ++lane) lanes.n[lane] = 0;
 }
 
-/// Gives the next free lane to an event.
+/// Puts an event into the next free lane.
 template <class L>
 ANELLO_HD void add_lane(const HitSpan& span, std::uint32_t event, LaneHits<L>& lanes) {
     const int lane = lanes.n_lanes++;
@@ -144,7 +144,7 @@ ANELLO_HD void add_lane(const HitSpan& span, std::uint32_t event, LaneHits<L>& l
     lanes.flags[lane] = static_cast<std::uint8_t>(span.flags | (n < span.n ? hits_rejected : 0));
 }
 
-/// To kernel units, with absent hits behind the last of each lane. Before that, those slots hold anything.
+/// Converts to kernel units, and fills each lane with absent hits after its last one; before, these are undefined.
 template <class L>
 ANELLO_HD void finish_lanes(const Acceptance& acceptance, LaneHits<L>& lanes) {
     const auto n = L::load(lanes.n), zero = L::set(0);

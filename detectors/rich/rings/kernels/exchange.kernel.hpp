@@ -3,14 +3,14 @@
 
 #include "rich/rings/kernels/mixture.kernel.hpp"
 
-/// Candidates were chosen by the number of hits near them. Here each of them takes the place of each ring, or comes
-/// beside them, and the hits' likelihood decides. Lanes are candidates.
+/// The cover chooses candidates by the number of hits near them. This step replaces each ring by each candidate, or
+/// adds the candidate to the rings, and compares the hits' likelihood. Lanes are candidates.
 namespace anello::rich {
 
-/// One candidate for one ring; where there are as many rings, beside them.
+/// Replaces ring number `ring` by a candidate; if `ring` is the number of rings, it adds the candidate.
 struct Exchange {
     int candidate, ring;
-    float gain;  ///< of the logarithm of the likelihood, before the candidate is fitted
+    float gain;  ///< gain in log-likelihood, before the candidate is fitted
 };
 
 inline constexpr float no_gain = -far_away;
@@ -34,8 +34,8 @@ struct BestExchange {
     }
 };
 
-/// In the table's place: total becomes 1 / total, and step of each ring the share of a hit's likelihood that is left
-/// without it; behind the rings, where none gives way, 1.
+/// Changes the table in place: total becomes 1 / total, and step[k] the fraction of a hit's likelihood that is left
+/// without ring k; after the last ring, where no ring is replaced, it is 1.
 template <class L>
 ANELLO_HD void shares_without(const EventHits& hits, int n_rings, MixtureTable<L>& table) {
     ANELLO_ROLLED
@@ -49,7 +49,7 @@ ANELLO_HD void shares_without(const EventHits& hits, int n_rings, MixtureTable<L
     }
 }
 
-/// Offers what candidates c gain in place of each ring, and beside the rings. n_moves: at least the number of these.
+/// Offers the gains of candidates c in place of each ring, and in addition to the rings: at most n_moves gains.
 /// PERF NOTE: likelihoods of eight hits are multiplied before a logarithm is taken, each between 5e-5 and 2e4.
 template <class L, int n_moves>
 ANELLO_HD void weigh(const EventHits& hits, const Circles<L>& c, const MixtureModel& model, const RingSet& rings,
@@ -86,7 +86,7 @@ ANELLO_HD void weigh(const EventHits& hits, const Circles<L>& c, const MixtureMo
     }
 }
 
-/// The likeliest exchange. The table holds what expect() made of the rings, and is used up.
+/// Returns the most likely exchange. It needs the table that expect() made for the rings, and overwrites it.
 template <class L>
 ANELLO_HD Exchange best_exchange(const EventHits& hits, const MultiRingParameters& p, const Pool& pool,
                                  const MixtureModel& model, const RingSet& rings, MixtureTable<L>& table) {

@@ -5,7 +5,7 @@
 #include "rich/rings/kernels/histogram.kernel.hpp"
 #include "rich/rings/kernels/multi_ring.kernel.hpp"
 
-/// The loop over the events of a batch, for one kind of lane.
+/// Loops over the events of a batch, for one kind of lane.
 namespace anello::rich {
 
 template <class L>
@@ -13,7 +13,7 @@ ANELLO_HD Bounds bounds_of(const Acceptance& acceptance) {
     return {acceptance.centre_max_mm / unit_mm, acceptance.radius_min_mm / unit_mm, acceptance.radius_max_mm / unit_mm};
 }
 
-/// The events in the lanes, one ring each, by the fit that `fit` is; empties the lanes.
+/// Finds one ring in each of the events in the lanes with the fit `fit`, and empties the lanes.
 template <class L, class Fit>
 ANELLO_HD void fit_in_lanes(LaneHits<L>& lanes, const RingFinderConfig& config, const Bounds& bounds, float window_mm,
                             EventRings* rings, const Fit& fit) {
@@ -35,7 +35,7 @@ ANELLO_HD void fit_in_lanes(LaneHits<L>& lanes, const RingFinderConfig& config, 
     clear_lanes<L>(lanes);
 }
 
-/// window_mm: hits this close to the circle are its own; 0: all are.
+/// window_mm: hits this close to the circle belong to it; 0: all hits.
 template <class L, class Fit>
 ANELLO_HD void find_one_each(const HitsView& hits, const RingFinderConfig& config, const Bounds& bounds,
                              float window_mm, EventRings* rings, const Fit& fit) {
@@ -48,7 +48,7 @@ ANELLO_HD void find_one_each(const HitsView& hits, const RingFinderConfig& confi
     }
 }
 
-/// Event after event, by the finder that `find` is.
+/// Processes event after event with the finder `find`.
 template <class L, class Find>
 ANELLO_HD void find_each(const HitsView& hits, const RingFinderConfig& config, EventRings* rings, const Find& find) {
     EventHits one;
@@ -60,7 +60,7 @@ ANELLO_HD void find_each(const HitsView& hits, const RingFinderConfig& config, E
     }
 }
 
-/// Every algorithm but the tiered one.
+/// All algorithms except the tiered one.
 template <class L>
 ANELLO_HD void find_in_one_tier(Algorithm algorithm, const RingFinderConfig& config, const Bounds& bounds,
                                 const HitsView& hits, EventRings* rings) {

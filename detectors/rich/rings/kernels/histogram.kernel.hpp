@@ -3,20 +3,20 @@
 
 #include "rich/rings/kernels/multi_ring.kernel.hpp"
 
-/// The multi-ring histogram: a grid of trial centres, a histogram of the hit distances per centre, the fullest bin is a
-/// ring; Crawford's fit of its hits; repeat on the rest.
+/// The multi-ring histogram: for a grid of trial centres it makes histograms of the hit distances. The fullest bin is a
+/// ring; Crawford's fit of its hits follows. The procedure is repeated with the other hits.
 namespace anello::rich {
 
 inline constexpr int grid_cells = 64;
 inline constexpr int max_bins = 32;
 
-/// A trial ring: hits at a distance in [inner, outer) of the centre.
+/// A trial ring: hits with a distance in [inner, outer) from the centre.
 struct Annulus {
     float a, b, inner, outer;
     int n;
 };
 
-/// Trial centres `cell` of a grid of side x side squares around (a, b).
+/// Trial centres number `cell` in a grid of side x side squares around (a, b).
 template <class L>
 ANELLO_HD void fill_grid(float a, float b, float pitch, int side, float* cell_a, float* cell_b) {
     const float corner = 0.5f * static_cast<float>(side - 1);
@@ -28,7 +28,7 @@ ANELLO_HD void fill_grid(float a, float b, float pitch, int side, float* cell_a,
     }
 }
 
-/// The fullest bin of all cells (the first among equals); lanes are cells.
+/// Returns the fullest bin of all cells (the first of equal ones); lanes are cells.
 template <class L>
 ANELLO_HD Annulus fullest_bin(const EventHits& hits, const float* cell_a, const float* cell_b, float r_min, float bin,
                               int n_bins) {
@@ -70,7 +70,7 @@ ANELLO_HD Annulus fullest_bin(const EventHits& hits, const float* cell_a, const 
     return best;
 }
 
-/// Moves the hits of the annulus out of `hits` into the sums of a fit.
+/// Removes the hits of the annulus from `hits` and adds them to the sums of a fit.
 template <class L>
 ANELLO_HD AlgebraicSums<typename L::Scalar> take_hits(EventHits& hits, const Annulus& ring) {
     AlgebraicSums<typename L::Scalar> sums;
@@ -113,7 +113,7 @@ ANELLO_HD void find_by_histogram(EventHits& hits, const RingFinderConfig& config
             fill_grid<L>(ring.a, ring.b, pitch / 2, 2, cell_a, cell_b);
             const Annulus finer =
                 fullest_bin<L>(hits, cell_a, cell_b, bounds.r_min, fine, bins_for<L>(bounds.r_min, bounds.r_max, fine));
-            // The fine bin rarely holds the whole ring: half a bin on either side goes along.
+            // The fine bin rarely has the whole ring, so half a bin on either side is included.
             if (finer.n > 0) ring = {finer.a, finer.b, finer.inner - fine / 2, finer.outer + fine / 2, finer.n};
         }
         const AlgebraicSums<S> sums = take_hits<L>(hits, ring);

@@ -4,20 +4,20 @@
 #include "rich/geometry.hpp"
 #include "rich/rings/kernels/circle_fit.kernel.hpp"
 
-/// How likely hits are, given rings. Each hit is background or belongs to one of the rings:
+/// Likelihood of hits, given rings. Each hit is background or belongs to one of the rings:
 ///   noise density + sum over rings of (hits of a ring / its circumference) x profile(miss).
-/// What is expected of a ring's radius beforehand is a Student distribution with three degrees of freedom: near its
-/// mean it draws as a Gaussian does, and a ring far from it costs little more than one that is less far.
+/// The prior of a ring's radius is a Student distribution with three degrees of freedom: near its mean it pulls like a
+/// Gaussian, and far from it the cost increases only slowly.
 namespace anello::rich {
 
-/// Where a photon may hit a photomultiplier, seen from the centre of the tube that is hit: the chords of a disc,
-/// convolved with the smear. With x the miss in widths, 2 rms of that, the density is near h^2, h = 1 / (1 + second x^2
-/// + sixth x^6): within 5 % of its middle for smears of 0.13 to 0.35 of the tube's radius. Its tails fall less steeply
-/// than a Gaussian's, so that a hit that is misplaced for other reasons does no harm.
+/// Where a photon hits, relative to the centre of the photomultiplier that it hits: the chords of a disc, convolved
+/// with the smear. With x the miss in widths (2 rms of it), the density is near h^2, h = 1 / (1 + second x^2 + sixth
+/// x^6): within 5 % of its middle for smears of 0.13 to 0.35 of the tube's radius. Its tails fall less steeply than a
+/// Gaussian's, so that a hit that is misplaced for other reasons does no harm.
 struct ProfileShape {
     float second, sixth;
-    float middle;       ///< density there, per width
-    float information;  ///< that one hit has of its ring's place, per width^2
+    float middle;       ///< density in the middle, per width
+    float information;  ///< that one hit gives about its ring's position, per width^2
 };
 
 template <class L>
@@ -35,25 +35,25 @@ struct Profile {
         h = L::rough_rcp(1.0f + (shape.second + shape.sixth * x4) * x2);
         slope = 2 * shape.second + (6 * shape.sixth) * x4;
     }
-    ANELLO_LANE typename L::F density() const { return h * h; }  ///< 1 in the middle
+    ANELLO_LANE typename L::F density() const { return h * h; }  ///< relative to the middle
     /// -d log density / dx.
     ANELLO_LANE typename L::F fall(typename L::F x) const { return 2.0f * x * h * slope; }
 };
 
-/// What yield, noise and resolution say about one hit, in kernel units.
+/// Model of one hit from yield, noise and resolution, in kernel units.
 struct MixtureModel {
     ProfileShape shape;
     float width;
-    float odds;       ///< times (1 / radius): ring against noise, for a hit in the middle of the profile
-    float ring_cost;  ///< likelihood that a ring must bring
+    float odds;       ///< x (1 / radius): odds of ring to noise in the middle of the profile
+    float ring_cost;  ///< log-likelihood that a ring must add
     float radius_mean, per_radius_sd;
-    float radius_hits;  ///< how many hits are as good as what is known of a radius
+    float radius_hits;  ///< number of hits with the same information as the radius prior
 };
 
-/// Where noise hits stand, in the fit frame: PMTs on a hexagonal lattice.
+/// Area of the noise hits in the fit frame: PMTs on a hexagonal lattice.
 inline constexpr float disk_area_mm2 = static_cast<float>(n_pmts / n_disks) * pmt_pitch_mm * pmt_pitch_mm * 0.8660254f;
 
-/// `widening`: of the profile, so that the first steps see beyond its edges.
+/// `widening` of the profile lets the first steps of a fit see hits beyond its edges.
 template <class L>
 ANELLO_LANE MixtureModel model_of(const MultiRingParameters& p, float widening) {
     constexpr float two_pi = 6.2831853f, area = disk_area_mm2 / (unit_mm * unit_mm);
@@ -74,7 +74,7 @@ template <class L>
 struct Direction {
     typename L::F cosine, sine, distance;
 
-    /// From a ring's centre, which it stands so far from.
+    /// Direction and distance of a hit from a ring's centre.
     ANELLO_LANE Direction(typename L::F u, typename L::F v) {
         const typename L::F d2 = u * u + v * v + 1e-7f, inverse = L::rsqrt(d2);
         cosine = u * inverse;
@@ -83,7 +83,7 @@ struct Direction {
     }
 };
 
-/// Natural logarithm of a normal number > 0, to 1e-5.
+/// Natural logarithm of a normal number > 0, with an error of 1e-5.
 template <class L>
 ANELLO_LANE typename L::F natural_log(typename L::F x) {
     typename L::F mantissa;
@@ -93,27 +93,27 @@ ANELLO_LANE typename L::F natural_log(typename L::F x) {
            (0.4054568f + t * (0.6666837f + t * (-0.2216332f + t * (0.0982315f + t * (-0.0554593f + t * 0.0304490f)))));
 }
 
-/// What is known of a ring's radius beforehand costs a ring this much likelihood.
+/// Log-likelihood that the radius prior costs a ring.
 template <class L>
 ANELLO_LANE typename L::F surprise_of(const MixtureModel& model, typename L::F r) {
     const auto pull = (r - model.radius_mean) * model.per_radius_sd;
     return 2.0f * natural_log<L>(pull * pull * (1.0f / 3) + 1.0f);
 }
 
-/// Likelihood that a ring must bring.
+/// Log-likelihood that a ring must add.
 template <class L>
 ANELLO_LANE typename L::F cost_of(const MixtureModel& model, typename L::F r) {
     return surprise_of<L>(model, r) + model.ring_cost;
 }
 
-/// The same for a step of a fit: hits that draw the radius to its mean.
+/// The prior in a step of a fit: hits that pull the radius to its mean.
 template <class L>
 ANELLO_LANE RadiusExpectation<L> expectation_of(const MixtureModel& model, typename L::F r) {
     const auto pull = (r - model.radius_mean) * model.per_radius_sd;
     return {4 * model.radius_hits * L::rcp(pull * pull + 3.0f), model.radius_mean - r};
 }
 
-/// One step of a ring to where the hits are likelier, one event per lane; radius 0 where the hits near the circle do
+/// One step of a ring towards a higher likelihood, one event per lane. The radius is 0 if the hits near the circle do
 /// not determine one.
 template <class L>
 ANELLO_HD Circles<L> likelier_circle(const LaneHits<L>& hits, const Circles<L>& c, const MixtureModel& model) {

@@ -4,23 +4,23 @@
 #include "rich/rings/kernels/cover.kernel.hpp"
 #include "rich/rings/kernels/likelihood.kernel.hpp"
 
-/// The rings of an event fitted together, by expectation-maximisation, with geometric steps by Fisher scoring. Lanes
-/// are hits.
+/// Fits the rings of an event together by expectation-maximisation, with geometric steps by Fisher scoring. Lanes are
+/// hits.
 namespace anello::rich {
 
 struct RingSet {
     float a[max_chosen], b[max_chosen], r[max_chosen];
-    float own[max_chosen];  ///< hits that belong to the ring, softly
+    float own[max_chosen];  ///< sum of the hits' probabilities to belong to the ring
     int n;
 };
 
-/// A set of rings and how well it explains the hits: the logarithm of the likelihood's ratio to "no ring".
+/// A set of rings and its quality: the logarithm of the likelihood ratio to "no ring".
 struct RingFit {
     RingSet rings;
     float likelihood;
 };
 
-/// Per ring and hit, the direction from the ring's centre. Threads of a device have little memory, and find it again.
+/// Direction of each hit from each ring's centre. Threads of a device have little memory, and compute it again.
 template <bool is_kept>
 struct HitDirections {
     float cosine[max_chosen][max_hits_per_event], sine[max_chosen][max_hits_per_event];
@@ -28,7 +28,7 @@ struct HitDirections {
 template <>
 struct HitDirections<false> {};
 
-/// Per ring and hit: the step that it asks for, the odds of this ring against noise.
+/// For each ring and hit: the step that the hit contributes, and the odds of this ring to noise.
 template <class L>
 struct alignas(64) MixtureTable : HitDirections<!Team<L>::is_of_threads> {
     float step[max_chosen][max_hits_per_event], odds[max_chosen][max_hits_per_event];
@@ -99,7 +99,7 @@ ANELLO_HD void maximise(const EventHits& hits, const MixtureModel& model, const 
     }
 }
 
-/// The logarithm of the likelihood's ratio to "no ring".
+/// The logarithm of the likelihood ratio to "no ring".
 template <class L>
 ANELLO_HD float log_likelihood(const EventHits& hits, const RingSet& rings, const MixtureModel& model,
                                const MixtureTable<L>& table) {
@@ -112,7 +112,7 @@ ANELLO_HD float log_likelihood(const EventHits& hits, const RingSet& rings, cons
     return L::sum(sum) - cost;
 }
 
-/// What the likelihood would lose without ring k.
+/// Log-likelihood that would be lost without ring k.
 template <class L>
 ANELLO_HD float gain_of(const EventHits& hits, const MixtureTable<L>& table, int k) {
     auto sum = L::set(0);
@@ -133,7 +133,7 @@ ANELLO_LANE void remove_ring(RingSet& rings, int k) {
     rings.own[k] = rings.own[last];
 }
 
-/// Drops rings with too few hits of their own.
+/// Removes rings with too few hits of their own.
 template <class L>
 ANELLO_LANE void drop_poor(RingSet& rings, float least) {
     ANELLO_ROLLED
@@ -141,8 +141,8 @@ ANELLO_LANE void drop_poor(RingSet& rings, float least) {
         if (!(rings.own[k] >= least)) remove_ring<L>(rings, k);
 }
 
-/// The rings moved to where the likelihood is greatest nearby. The likelihood is that before the last step: it is what
-/// sets of rings are compared by, and one more expectation would cost as much as a step.
+/// Moves the rings to the nearest maximum of the likelihood. The returned likelihood is that before the last step: it
+/// is good enough to compare sets of rings, and one more expectation would cost as much as a step.
 template <class L>
 ANELLO_HD RingFit fit_mixture(const EventHits& hits, const MultiRingParameters& p, RingSet rings,
                               MixtureTable<L>& table) {
@@ -160,8 +160,8 @@ ANELLO_HD RingFit fit_mixture(const EventHits& hits, const MultiRingParameters& 
     return fit;
 }
 
-/// The latter of two rings that are one; below zero: there is none. Where a ring has many more hits than the yield, two
-/// in one place explain them better.
+/// Returns the second of two nearly equal rings; negative: there is none. When a ring has many more hits than the
+/// yield, two rings at the same place explain them better.
 template <class L>
 ANELLO_HD int twin_of(const RingSet& rings, float near2) {
     using S = typename L::Scalar;
@@ -175,7 +175,7 @@ ANELLO_HD int twin_of(const RingSet& rings, float near2) {
     return twin;
 }
 
-/// Drops the ring that brings least, as long as one does not bring what a ring costs, and moves the others a last time.
+/// Removes the ring with the smallest gain while this is below a ring's cost, and moves the others a last time.
 template <class L>
 ANELLO_HD void settle(const EventHits& hits, const MultiRingParameters& p, RingSet& rings, MixtureTable<L>& table) {
     const MixtureModel model = model_of<L>(p, 1);

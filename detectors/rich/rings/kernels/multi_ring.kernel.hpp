@@ -4,9 +4,9 @@
 #include "rich/rings/kernels/exchange.kernel.hpp"
 #include "rich/rings/kernels/single_ring.kernel.hpp"
 
-/// The default finder, in two tiers: a single-ring fit with one event per lane, and for events that it does not explain
-/// a pool of candidates, the best cover of the hits, a common refit by likelihood, exchange of rings for candidates
-/// that are likelier, and another try for doubtful rings.
+/// The default finder, in two tiers. The first is a single-ring fit with one event per lane. The second, for events
+/// that it does not explain, makes a pool of candidates, takes the best cover of the hits, refits it by likelihood,
+/// exchanges rings for more likely candidates, and tries again for doubtful rings.
 namespace anello::rich {
 
 template <class L>
@@ -24,13 +24,13 @@ struct Seeding {
     Candidates candidates;
 };
 
-/// Of hits that no ring explains.
+/// Memory to look for candidates in hits that no ring explains.
 struct Leftover {
     Seeding seeding;
     EventHits rest;
 };
 
-/// Candidates are looked for, or counted, or rings are fitted.
+/// Only one step runs at a time: it looks for candidates, chooses a cover, or fits rings.
 template <class L>
 union SearchStep {
     Leftover left;
@@ -38,24 +38,24 @@ union SearchStep {
     MixtureTable<L> mixture;
 };
 
-/// Memory of the second tier. What is not needed at the same time stands in the same place: each step begins by storing
-/// what it alone reads.
-/// PERF NOTE: with 18 kB of it for two teams, a multiprocessor of an H100 has room for 12 warps, with 13.5 for 16; one
-/// of an A100 with 9.5.
+/// Memory of the second tier. Data that are not needed at the same time share one place; each step first writes the
+/// data that it reads.
+/// PERF NOTE: a multiprocessor of an H100 has room for 12 warps if two teams take 18 kB, for 16 with 13.5 kB; that of
+/// an A100 for 16 with 9.5 kB.
 template <class L>
 struct SearchSpace {
     SearchStep<L> step;
     Pool pool;
 };
 
-/// What an event may cost: hits compared with circles. Steps that need not be are left out where it does not suffice;
-/// the time that one takes is not measured, so that the same hits give the same rings on any machine.
+/// Limits the work for an event, counted in comparisons of hits with circles. Optional steps are left out when the
+/// limit is reached. It does not measure time, so that the same hits give the same rings on any machine.
 struct Work {
     std::int64_t left;
 
     ANELLO_LANE explicit Work(const MultiRingParameters& p)
         : left(p.max_work > 0 ? static_cast<std::int64_t>(p.max_work) * 1000 : INT64_MAX) {}
-    /// Whether it suffices; if not, it does so for nothing any more.
+    /// Returns whether the rest is enough for this; if it is not, it is not enough for any later step.
     ANELLO_LANE bool take(int pairs) {
         left -= pairs;
         return left >= 0;
@@ -63,17 +63,17 @@ struct Work {
     ANELLO_LANE bool is_cut() const { return left < 0; }
 };
 
-/// Sixteen candidates, drawn and refined.
+/// Work to draw and refine sixteen candidates.
 ANELLO_LANE int work_of_group(int n_hits, std::uint32_t triplets) {
     return group_size * (static_cast<int>(triplets) + 1) * n_hits;
 }
 
-/// A pair takes about eight times as long in a fit as while candidates are counted.
+/// A pair of hit and circle takes about eight times as long in a fit as in a count of candidates' hits.
 ANELLO_LANE int work_of_fit(const MultiRingParameters& p, int n_hits, int n_rings) {
     return 8 * static_cast<int>(p.refit_steps) * n_rings * n_hits;
 }
 
-/// The best cover by the candidates of the pool.
+/// Returns the best cover of the hits by candidates of the pool.
 template <class L>
 ANELLO_HD RingSet cover(const EventHits& hits, const MultiRingParameters& p, const Pool& pool, ScoreTable& table) {
     score_candidates<L>(hits, pool, p, table);
@@ -89,7 +89,7 @@ ANELLO_HD RingSet cover(const EventHits& hits, const MultiRingParameters& p, con
     return rings;
 }
 
-/// The hits that no ring explains, in their order.
+/// Copies the hits that no ring explains, in their order.
 template <class L>
 ANELLO_HD void unexplained_hits(const EventHits& hits, const RingSet& rings, float window, EventHits& rest) {
     std::uint64_t left = 0;
@@ -119,7 +119,7 @@ ANELLO_HD void unexplained_hits(const EventHits& hits, const RingSet& rings, flo
     Team<L>::sync();
 }
 
-/// Sixteen candidates from hits that are left over.
+/// Makes sixteen candidates from the remaining hits.
 template <class L>
 ANELLO_HD void seed_one_group(const EventHits& rest, const MultiRingParameters& p, const Bounds& bounds, int group,
                               Seeding& seeding) {
@@ -128,8 +128,8 @@ ANELLO_HD void seed_one_group(const EventHits& rest, const MultiRingParameters& 
     seed_group<L>(rest, seeding.ring, p, bounds, group, p.triplets_per_lane, 0, seeding.candidates);
 }
 
-/// Candidates from the unexplained hits, the rings found so far, and the old pool, in this order of importance. False,
-/// and no work done, where the unexplained hits hold no circle: mere noise.
+/// Makes a new pool from candidates of the unexplained hits, the rings found so far, and the old pool. Returns false,
+/// and changes nothing, if the unexplained hits have no circle and are only noise.
 template <class L>
 ANELLO_HD bool extend_pool(const EventHits& hits, const EventHits& rest, const MultiRingParameters& p,
                            const Bounds& bounds, const RingSet& rings, int group, Seeding& seeding, Pool& pool) {
@@ -161,7 +161,7 @@ ANELLO_HD bool extend_pool(const EventHits& hits, const EventHits& rest, const M
     return true;
 }
 
-/// The candidates of the whole event; false where there is none.
+/// Fills the pool with candidates of the whole event; returns false if there are none.
 template <class L>
 ANELLO_HD bool fill_pool(const EventHits& hits, const MultiRingParameters& p, const Bounds& bounds, Work& work,
                          Seeding& seeding, Pool& pool) {
@@ -178,7 +178,7 @@ ANELLO_HD bool fill_pool(const EventHits& hits, const MultiRingParameters& p, co
     return keep_distinct<L>(seeding.candidates, p, pool) > 0;
 }
 
-/// The best cover; as long as it leaves a circle's hits unexplained, with new candidates from these.
+/// Finds the best cover. While it leaves the hits of a circle unexplained, it tries again with candidates from these.
 template <class L>
 ANELLO_HD RingSet cover_all(const EventHits& hits, const MultiRingParameters& p, const Bounds& bounds, Work& work,
                             SearchSpace<L>& space) {
@@ -198,8 +198,8 @@ ANELLO_HD RingSet cover_all(const EventHits& hits, const MultiRingParameters& p,
     return rings;
 }
 
-/// As long as a candidate in a ring's place, or beside the rings, makes the hits likelier, or nearly, before it is
-/// fitted: it stays if it does so then.
+/// Replaces a ring by a candidate, or adds one, while this makes the hits more likely, or nearly so, before the fit.
+/// The change stays if the hits are more likely after the fit.
 template <class L>
 ANELLO_HD void exchange_rings(const EventHits& hits, const MultiRingParameters& p, Work& work, SearchSpace<L>& space,
                               RingFit& best) {
@@ -219,7 +219,7 @@ ANELLO_HD void exchange_rings(const EventHits& hits, const MultiRingParameters& 
     }
 }
 
-/// Puts another ring in the place of one: the best circle for the hits that the others leave over.
+/// Replaces a ring by the best circle for the hits that the other rings do not explain.
 template <class L>
 ANELLO_HD bool try_replace(const EventHits& hits, const MultiRingParameters& p, const Bounds& bounds, int ring,
                            int group, EventHits& rest, Seeding& seeding, RingSet& rings) {
@@ -237,7 +237,7 @@ ANELLO_HD bool try_replace(const EventHits& hits, const MultiRingParameters& p, 
     return true;
 }
 
-/// The ring that so many rings have fewer hits than.
+/// Returns the ring with this rank, when rings are sorted by their hits, fewest first.
 template <class L>
 ANELLO_HD int ring_of_rank(const RingSet& rings, int rank) {
     int found = 0;
@@ -252,7 +252,7 @@ ANELLO_HD int ring_of_rank(const RingSet& rings, int rank) {
     return found;
 }
 
-/// Few hits for a ring, in an event with hits that no ring explains.
+/// True if the ring has few hits, in an event with hits that no ring explains.
 template <class L>
 ANELLO_HD bool is_doubtful(const EventHits& hits, const MultiRingParameters& p, const RingSet& rings, int ring) {
     auto n_left = static_cast<float>(hits.n);
@@ -261,8 +261,8 @@ ANELLO_HD bool is_doubtful(const EventHits& hits, const MultiRingParameters& p, 
     return rings.own[ring] < p.doubt_share * p.yield_hits && n_left >= p.doubt_rest_hits;
 }
 
-/// Rings of few hits are often made of hits of two others, or keep a ring from being found: each of the poorest is
-/// looked for anew, and the likelier set of rings stays.
+/// Rings with few hits often consist of hits of two others, or hide another ring. So the finder searches again in place
+/// of each of the poorest rings, and keeps the more likely set of rings.
 template <class L>
 ANELLO_HD void reconsider(const EventHits& hits, const MultiRingParameters& p, const Bounds& bounds, Work& work,
                           SearchSpace<L>& space, RingFit& best) {
@@ -302,14 +302,14 @@ ANELLO_HD void find_many(const EventHits& hits, const RingFinderConfig& config, 
             write_ring<L>(out, config.acceptance, rings.a[k], rings.b[k], rings.r[k], rings.own[k]);
 }
 
-/// Begins an event's result.
+/// Initialises an event's result.
 template <class L>
 ANELLO_LANE void begin(EventRings& out, std::uint8_t flags) {
     out.n_rings = 0;
     out.flags = flags;
 }
 
-/// Second tier.
+/// The second tier, for one event.
 template <class L>
 ANELLO_HD void find_many_of(const HitsView& hits, std::uint32_t event, const RingFinderConfig& config,
                             const Bounds& bounds, EventRings& out) {
@@ -319,7 +319,7 @@ ANELLO_HD void find_many_of(const HitsView& hits, std::uint32_t event, const Rin
     find_many<L>(one, config, bounds, out);
 }
 
-/// First tier: which lanes a single ring explains, as bits.
+/// The first tier: returns the lanes that a single ring explains, as bit mask.
 template <class L>
 ANELLO_HD std::uint32_t explained_lanes(const LaneHits<L>& lanes, const SingleParameters& p, const Bounds& bounds,
                                         const Circles<L>& c, typename L::F near) {
@@ -330,7 +330,7 @@ ANELLO_HD std::uint32_t explained_lanes(const LaneHits<L>& lanes, const SinglePa
     return L::bits(L::both(L::both(enough, lies_within<L>(c, bounds)), L::both(few, fewer)));
 }
 
-/// The events in the lanes: the first tier, and `search(event)` for those it does not explain; empties the lanes.
+/// Runs the first tier on the events in the lanes, calls `search(event)` for the others, and empties the lanes.
 template <class L, class Search>
 ANELLO_HD void find_in_lanes(LaneHits<L>& lanes, const RingFinderConfig& config, const Bounds& bounds,
                              EventRings* rings, const Search& search) {

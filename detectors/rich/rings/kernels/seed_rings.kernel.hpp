@@ -4,16 +4,16 @@
 #include "rich/rings/kernels/circle_fit.kernel.hpp"
 #include "rich/rings/lanes/triplet_pattern.hpp"
 
-/// Candidate rings of one event: sixteen hypotheses to a group, one per lane. Lane k of a group looks only at circles
-/// through its own hit (the anchor), so that every part of the event gets its share of the candidates (the seeding of
-/// CBM's ENN finder); of the triplets it tries, it keeps the one that explains most.
+/// Makes candidate rings of one event, in groups of sixteen hypotheses, one per lane. Lane k of a group tries only
+/// circles through its own hit (the anchor), so that every part of the event gets candidates (the seeding of CBM's ENN
+/// finder). Of the triplets that it tries, it keeps the one that explains most hits.
 namespace anello::rich {
 
 inline constexpr int group_size = 16;
 inline constexpr int max_candidates = 64;
-inline constexpr int max_pool = 32;  ///< of these, kept
+inline constexpr int max_pool = 32;  ///< candidates that are kept
 
-/// strength: hits explained, softly; below zero: none.
+/// strength: weighted number of hits explained; negative: no candidate.
 template <int size>
 struct alignas(64) CandidatesOf {
     float a[size], b[size], r[size], strength[size];
@@ -35,7 +35,7 @@ ANELLO_LANE Circles<L> load(const CandidatesOf<size>& from, int at) {
     return {L::load(from.a + at), L::load(from.b + at), L::load(from.r + at)};
 }
 
-/// The circle through three points; radius 0 where they lie (nearly) on a line.
+/// The circle through three points; its radius is 0 if they are (nearly) on a line.
 template <class L>
 ANELLO_LANE Circles<L> circle_through(typename L::F u0, typename L::F v0, typename L::F u1, typename L::F v1,
                                       typename L::F u2, typename L::F v2) {
@@ -50,13 +50,13 @@ ANELLO_LANE Circles<L> circle_through(typename L::F u0, typename L::F v0, typena
     return {u0 + a, v0 + b, L::select(good, r, L::set(0))};
 }
 
-/// The hits in rows of sixteen, each row spread over the event, and the first rows again behind the last: sixteen
-/// anchors are a row, and their partners the sixteen hits so many further on.
-/// PERF NOTE: then a partner is a load; to look it up in registers costs as much as the circle.
+/// The hits in rows of sixteen, each row spread over the event, and the first rows again after the last. Sixteen
+/// anchors are a row, and their partners are the sixteen hits at a fixed distance after it.
+/// PERF NOTE: reading partners is then a plain load; a lookup in registers would cost as much as the circle.
 struct alignas(64) HitRing {
     static constexpr int size = 2 * static_cast<int>(max_hits_per_event);
     float u[size], v[size];
-    int n;  ///< hits once around, a multiple of sixteen; some stand twice
+    int n;  ///< hits without repetition, a multiple of sixteen; some occur twice
 };
 
 template <class L>
@@ -78,7 +78,7 @@ ANELLO_HD void close_ring(const EventHits& hits, HitRing& ring) {
     }
 }
 
-/// A circle as a seed is weighed: by its squared radius.
+/// A circle with its squared radius, as seeds are compared with hits.
 template <class L>
 struct Seed {
     typename L::F a, b, r2;
@@ -105,7 +105,7 @@ ANELLO_LANE Seed<L> draw_seed(const HitRing& ring, int at, typename L::F u, type
     return {centre_a, centre_b, r2, L::both(L::both(large, small), inside)};
 }
 
-/// Draws up to `draws` seeds and keeps the last that may be a ring: a draw costs little compared with counting hits.
+/// Draws up to `draws` seeds and keeps the last that may be a ring: a draw costs little compared with a count of hits.
 template <class L>
 ANELLO_LANE Seed<L> draw_valid(const HitRing& ring, int at, typename L::F u, typename L::F v, const Bounds& bounds,
                                std::uint32_t k, std::uint32_t draws) {
@@ -119,16 +119,16 @@ ANELLO_LANE Seed<L> draw_valid(const HitRing& ring, int at, typename L::F u, typ
     return seed;
 }
 
-/// As linear_miss().
+/// Like linear_miss(), for a seed.
 template <class L>
 ANELLO_LANE LinearMiss<L> linear_miss_of(const Seed<L>& seed, float window) {
     const auto k = L::rsqrt(seed.r2) * (0.5f / window), k2 = k * -2.0f;
     return {seed.a * k2, seed.b * k2, k, (seed.a * seed.a + seed.b * seed.b - seed.r2) * k};
 }
 
-/// How many hits lie within the window of each of two circles.
-/// PERF NOTE: three fused multiply-adds a hit and circle; the rest is integer work (a soft count by floats costs twice
-/// the time and finds the same rings). Two circles at a time share the hits that they read.
+/// Counts the hits within the window of each of two circles.
+/// PERF NOTE: this takes three fused multiply-adds per hit and circle; the rest is integer work (a weighted count in
+/// floats takes twice the time and finds the same rings). Two circles share the loads of hits.
 template <class L>
 ANELLO_LANE void count_hits(const EventHits& hits, const Seed<L>& first, const Seed<L>& second, float window,
                             typename L::F& n_first, typename L::F& n_second) {
@@ -159,8 +159,8 @@ struct BestSeed {
     }
 };
 
-/// One group: its sixteen best seeds, out of `triplets` per lane, go to candidates [to, to + 16). Triplets come in
-/// pairs.
+/// Writes the sixteen best seeds of one group, out of `triplets` per lane, to candidates [to, to + 16). Triplets are
+/// processed in pairs.
 template <class L>
 ANELLO_HD void seed_group(const EventHits& hits, const HitRing& ring, const MultiRingParameters& p,
                           const Bounds& bounds, int group, std::uint32_t triplets, int to, Candidates& out) {
@@ -185,7 +185,7 @@ ANELLO_HD void seed_group(const EventHits& hits, const HitRing& ring, const Mult
     }
 }
 
-/// One re-weighted fit on all hits. A circle that leaves the acceptance is put far away, where no hit is.
+/// One re-weighted fit to all hits. A circle that leaves the acceptance is moved far away, where there are no hits.
 template <class L>
 ANELLO_HD void refine(const EventHits& hits, const MultiRingParameters& p, const Bounds& bounds,
                       Candidates& candidates) {
@@ -209,7 +209,7 @@ ANELLO_HD void refine(const EventHits& hits, const MultiRingParameters& p, const
     }
 }
 
-/// Which of the candidates [at, at + width) lie close to a stronger one, as bits.
+/// Bit mask of the candidates in [at, at + width) that are close to a stronger one.
 template <class L>
 ANELLO_HD std::uint32_t overshadowed(const Candidates& candidates, int at, float near2) {
     using F = typename L::F;
@@ -232,7 +232,7 @@ ANELLO_HD float greatest_strength(const Candidates& candidates) {
     return L::greatest(most);
 }
 
-/// The first of the strongest.
+/// Returns the first of the strongest candidates.
 template <class L>
 ANELLO_HD int strongest(const Candidates& candidates) {
     const float greatest = greatest_strength<L>(candidates);
@@ -252,7 +252,7 @@ ANELLO_LANE void copy_candidate(const Candidates& from, int i, Pool& to, int k) 
     to.strength[k] = from.strength[i];
 }
 
-/// Absent circles behind the last, up to a multiple of sixteen.
+/// Adds absent circles after the last, up to a multiple of sixteen.
 template <class L, int size>
 ANELLO_HD void fill_up(CandidatesOf<size>& candidates) {
     ANELLO_ROLLED
@@ -263,7 +263,7 @@ ANELLO_HD void fill_up(CandidatesOf<size>& candidates) {
     }
 }
 
-/// Which candidates are stronger, as bits.
+/// Bit mask of the candidates that are stronger.
 template <class L>
 ANELLO_HD std::uint64_t stronger_than(const Candidates& candidates, float strength) {
     std::uint64_t stronger = 0;
@@ -274,9 +274,9 @@ ANELLO_HD std::uint64_t stronger_than(const Candidates& candidates, float streng
     return stronger;
 }
 
-/// Of those in `among`, as bits, the `left` strongest, or a few less where more are about as strong.
-/// PERF NOTE: by halving the range of strengths; to look for the weakest again and again took 6 % of an event of four
-/// rings.
+/// Bit mask of the `left` strongest candidates of `among`, or a few less if several are about equally strong.
+/// PERF NOTE: it halves the range of strengths; to search the weakest one repeatedly took 6 % of the time of an event
+/// with four rings.
 template <class L>
 ANELLO_HD std::uint64_t strongest_of(const Candidates& candidates, std::uint64_t among, int left) {
     float most = greatest_strength<L>(candidates), least = 0;
@@ -293,13 +293,13 @@ ANELLO_HD std::uint64_t strongest_of(const Candidates& candidates, std::uint64_t
     return keep;
 }
 
-/// Keeps the candidates that are strong enough and have no stronger one close by; of more than the pool holds, the
-/// strongest. PERF NOTE: all pairs at once; taking the strongest again and again waits for each reduction.
+/// Keeps the candidates that are strong enough and have no stronger one nearby; if they are too many for the pool, the
+/// strongest. PERF NOTE: all pairs at once, because repeatedly taking the strongest waits for each reduction.
 template <class L>
 ANELLO_HD int keep_distinct(Candidates& candidates, const MultiRingParameters& p, Pool& pool) {
     const float near2 = p.distinct_mm / unit_mm * (p.distinct_mm / unit_mm);
     ANELLO_ROLLED
-    for (int at = 0; at < candidates.n; at += L::width) {  // no two alike: of equals, the first is the stronger
+    for (int at = 0; at < candidates.n; at += L::width) {  // no ties: of equal ones, the first is the stronger
         const auto strength = L::load(candidates.strength + at) - 1e-4f * L::load(triplet_pattern.rank + at);
         const auto weak = L::less(strength, L::set(p.min_strength));
         L::store(candidates.strength + at, L::select(weak, L::set(-1), strength));

@@ -4,10 +4,10 @@
 #include "rich/rings/kernels/circle_fit.kernel.hpp"
 #include "rich/rings/kernels/closed_form.kernel.hpp"
 
-/// The robust fit of one ring per event, one event per lane.
+/// Robust fit of one ring per event; one event per lane.
 namespace anello::rich {
 
-/// One step of iteratively re-weighted Crawford fits: weights from the circle of the step before.
+/// One step of iteratively re-weighted Crawford fits, with weights from the circle of the step before.
 template <class L>
 ANELLO_HD Circles<L> reweight_step(const LaneHits<L>& hits, const Circles<L>& c, float window, float flatness) {
     const LinearMiss<L> miss = linear_miss<L>(c, window / __builtin_sqrtf(flatness));
@@ -19,7 +19,7 @@ ANELLO_HD Circles<L> reweight_step(const LaneHits<L>& hits, const Circles<L>& c,
     return solve<L>(sums, c);
 }
 
-/// One geometric Gauss-Newton step; radius 0 where the hits near the circle do not determine one.
+/// One geometric Gauss-Newton step; the radius is 0 if the hits near the circle do not determine one.
 template <class L>
 ANELLO_HD Circles<L> geometric_step(const LaneHits<L>& hits, const Circles<L>& c, float window, float flatness) {
     using F = typename L::F;
@@ -36,7 +36,7 @@ ANELLO_HD Circles<L> geometric_step(const LaneHits<L>& hits, const Circles<L>& c
     return {c.a + step.a, c.b + step.b, L::select(is_spread<L>(sums), c.r + step.r, L::set(0))};
 }
 
-/// How many hits lie within `window` of the circle.
+/// Counts the hits within `window` of the circle.
 template <class L>
 ANELLO_HD typename L::F count_near(const LaneHits<L>& hits, const Circles<L>& c, float window) {
     const LinearMiss<L> miss = linear_miss<L>(c, window);
@@ -48,7 +48,7 @@ ANELLO_HD typename L::F count_near(const LaneHits<L>& hits, const Circles<L>& c,
     return n;
 }
 
-/// Crawford's fit on all hits, then on those in narrowing windows.
+/// Crawford's fit to all hits, then to those in ever narrower windows.
 template <class L>
 ANELLO_HD Circles<L> fit_in_windows(const LaneHits<L>& hits, const SingleParameters& p, const Bounds& bounds) {
     Circles<L> c = clamp<L>(fit_crawford<L>(hits), bounds);
@@ -57,7 +57,7 @@ ANELLO_HD Circles<L> fit_in_windows(const LaneHits<L>& hits, const SingleParamet
     return c;
 }
 
-/// The same, then geometric steps.
+/// Crawford's fits as above, then geometric steps.
 template <class L>
 ANELLO_HD Circles<L> fit_single(const LaneHits<L>& hits, const SingleParameters& p, const Bounds& bounds) {
     Circles<L> c = fit_in_windows<L>(hits, p, bounds);

@@ -3,14 +3,14 @@
 
 #include "rich/rings/kernels/find_rings.kernel.hpp"
 
-/// The second tier for lanes that are threads: a team of threads searches one event together.
+/// The second tier when lanes are threads: a team of threads searches one event together.
 namespace anello::rich {
 
-/// As load_hits(), with a hit per thread: the usable hits, in order.
+/// Like load_hits(), with one hit per thread: copies the usable hits, in order.
 template <class L>
 ANELLO_HD void load_hits_together(const HitSpan& span, const Acceptance& acceptance, EventHits& out,
                                   std::uint8_t& flags) {
-    Team<L>::sync();  // nobody still reads the event before
+    Team<L>::sync();  // no thread still reads the event before
     int n = 0;
     ANELLO_ROLLED
     for (int at = 0; at < span.n; at += L::width) {
@@ -35,7 +35,7 @@ ANELLO_HD void load_hits_together(const HitSpan& span, const Acceptance& accepta
     Team<L>::sync();
 }
 
-/// As find_many_of(). out is each thread's own, and the same in all of them.
+/// Like find_many_of(). Each thread has its own `out`; all of them get the same content.
 template <class L>
 ANELLO_HD void search_together(const HitsView& hits, std::uint32_t event, const RingFinderConfig& config,
                                const Bounds& bounds, EventRings& out) {

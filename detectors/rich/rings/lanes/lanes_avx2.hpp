@@ -105,7 +105,7 @@ struct Avx2Lanes {
         const __m128i sum = _mm_adds_epu8(_mm256_castsi256_si128(a), _mm256_extracti128_si256(a, 1));
         _mm_store_si128(reinterpret_cast<__m128i*>(p), sum);
     }
-    ANELLO_LANE static int greatest_byte(const std::uint8_t* p, int n) {  // least of 255 - x, in pairs, by minpos
+    ANELLO_LANE static int greatest_byte(const std::uint8_t* p, int n) {  // minimum of 255 - x, in pairs, by minpos
         const __m128i rank = _mm_set_epi8(15, 14, 13, 12, 11, 10, 9, 8, 7, 6, 5, 4, 3, 2, 1, 0);
         const __m128i present = _mm_cmpgt_epi8(_mm_set1_epi8(static_cast<char>(n)), rank);
         const __m128i x = _mm_and_si128(_mm_load_si128(reinterpret_cast<const __m128i*>(p)), present);

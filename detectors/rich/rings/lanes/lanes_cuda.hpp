@@ -6,15 +6,15 @@
 #include "core/hd.hpp"
 #include "rich/rings/lanes/lanes_scalar.hpp"
 
-/// The lane types of the CUDA backend. They need no CUDA header: what sixteen threads exchange is asked of `Threads`,
-/// which is a half warp on the device, and sixteen fibers in the tests, so that the kernels run there without a device.
+/// The lane types of the CUDA backend. They need no CUDA header: sixteen threads exchange data through `Threads`, which
+/// is a half warp on the device, and sixteen fibers in the tests, so that the kernels run there without a device.
 namespace anello::rich {
 
-/// One event per thread: everything is the thread's own.
+/// One event per thread: all data belong to this thread.
 struct CudaThread;
 using ThreadLanes = ScalarLanesOf<CudaThread>;
 
-/// Four bytes of a register at once.
+/// Operations on the four bytes of a register at once.
 struct FourBytes {
     template <class Operation>
     ANELLO_LANE static std::uint32_t each(std::uint32_t a, std::uint32_t b, const Operation& operation) {
@@ -46,8 +46,8 @@ struct FourBytes {
 #endif
 };
 
-/// Sixteen lanes, each a thread: one hypothesis (or hit) per thread, four bytes each where lanes are bytes. Sixteen and
-/// not 32, because the kernels' groups are of sixteen: two events share a warp. Names as in ScalarLanes.
+/// Sixteen lanes, each a thread: one hypothesis (or hit) per thread, four bytes each when lanes are bytes. They are
+/// sixteen and not 32, because the kernels' groups have sixteen: two events share a warp. Names as in ScalarLanes.
 ///
 /// Threads offers lane(), sync(), ballot(bool) (bit k: lane k), exchange(x, k) (the value of lane ^ k),
 /// and room<T, Tag>(), memory that the sixteen share.
@@ -63,11 +63,11 @@ struct TeamLanes {
     using I = std::uint32_t;
     using B = std::uint32_t;
 
-    ANELLO_LANE static int place() { return static_cast<int>(Threads::lane()); }  ///< which lane this thread is
+    ANELLO_LANE static int place() { return static_cast<int>(Threads::lane()); }  ///< number of this thread's lane
     ANELLO_LANE static F set(float x) { return x; }
     ANELLO_LANE static F load(const float* p) { return p[Threads::lane()]; }
     ANELLO_LANE static F load_anywhere(const float* p) { return load(p); }
-    /// All have read what stood there before, and all see what stands there after.
+    /// Before it, all threads have read the old content; after it, all see the new content.
     template <class T>
     ANELLO_LANE static void put(T* p, T x) {
         Threads::sync();
@@ -93,7 +93,7 @@ struct TeamLanes {
     ANELLO_LANE static F count_float(N n) { return static_cast<F>(n); }
     ANELLO_LANE static bool any(M m) { return Threads::ballot(m) != 0; }
     ANELLO_LANE static std::uint32_t bits(M m) { return Threads::ballot(m); }
-    /// The same bits in every lane: each level adds the same two numbers.
+    /// Gives the same bits in every lane, because each level adds the same two numbers.
     ANELLO_LANE static float sum(F a) {
         for (int distance = width / 2; distance > 0; distance /= 2) a = a + Threads::exchange(a, distance);
         return a;

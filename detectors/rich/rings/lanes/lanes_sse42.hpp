@@ -10,7 +10,7 @@
 
 namespace anello::rich {
 
-/// Four lanes: SSE4.2, the floor of x86-64-v2. Names as in ScalarLanes.
+/// Four lanes: SSE4.2, part of the minimum x86-64-v2. Names as in ScalarLanes.
 struct Sse42Lanes {
     using Scalar = ScalarLanesOf<Sse42Lanes>;
     static constexpr int width = 4;
@@ -85,7 +85,7 @@ struct Sse42Lanes {
     ANELLO_LANE static B byte_add(B a, B b) { return _mm_adds_epu8(a, b); }
     ANELLO_LANE static B byte_spread(const std::uint8_t* p) { return byte_set(*p); }
     ANELLO_LANE static void byte_fold(std::uint8_t* p, B a) { byte_store(p, a); }
-    ANELLO_LANE static int greatest_byte(const std::uint8_t* p, int n) {  // least of 255 - x, in pairs, by minpos
+    ANELLO_LANE static int greatest_byte(const std::uint8_t* p, int n) {  // minimum of 255 - x, in pairs, by minpos
         const __m128i rank = _mm_set_epi8(15, 14, 13, 12, 11, 10, 9, 8, 7, 6, 5, 4, 3, 2, 1, 0);
         const __m128i present = _mm_cmpgt_epi8(_mm_set1_epi8(static_cast<char>(n)), rank);
         const __m128i x = _mm_and_si128(_mm_load_si128(reinterpret_cast<const __m128i*>(p)), present);

@@ -3,7 +3,7 @@
 
 #include <cstdint>
 
-/// The fixed sampling pattern, as 16-bit fractions. Fixed, so that the same event gives the same rings on every
+/// The sampling pattern, as 16-bit fractions. It is fixed, so that the same event gives the same rings on every
 /// machine.
 namespace anello::rich {
 
@@ -12,8 +12,8 @@ inline constexpr int max_rows = 4;  ///< rows of sixteen hits
 inline constexpr std::uint32_t pattern_triplets = 64;
 
 struct alignas(64) TripletPattern {
-    std::uint32_t spread[max_rows][max_rows][16];  ///< [rows - 1][row][lane]: of the hits
-    std::uint32_t partner[pattern_triplets][2];    ///< second and third hit: of the way around all hits
+    std::uint32_t spread[max_rows][max_rows][16];  ///< [rows - 1][row][lane]: fraction of the hits
+    std::uint32_t partner[pattern_triplets][2];    ///< second and third hit: fraction of the way around
     float rank[64];                                ///< 0, 1, 2, ...
 };
 
@@ -23,8 +23,8 @@ constexpr std::uint32_t scramble(std::uint32_t x) {
     return x ^ (x >> 16);
 }
 
-/// Each row is spread evenly over the hits, and the rows together hold them all. Partners are pseudo-random, at least
-/// an eighth of the way from the anchor and from each other.
+/// Each row is spread evenly over the hits, and the rows together have all of them. Partners are pseudo-random, at
+/// least an eighth of the way around from the anchor and from each other.
 constexpr TripletPattern make_triplet_pattern() {
     TripletPattern pattern{};
     for (std::uint32_t rows = 1; rows <= max_rows; ++rows)

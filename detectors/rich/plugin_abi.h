@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What a trigger algorithm of the user's own must look like: a shared library with these four functions, in C99 so that
- * any language can make one. Anello loads it at set-up (trigger.plugin), asks for one handle per worker thread, and
- * hands it whole batches. A how-to with an example: docs/how-to/own-trigger.md. */
+/* The interface of a user's trigger algorithm: a shared library with these four functions, in C99 so that any language
+ * can make one. Anello loads it at set-up (trigger.plugin), creates one handle per worker thread, and passes whole
+ * batches to it. docs/how-to/own-trigger.md explains it with an example. */
 #ifndef ANELLO_TRIGGER_PLUGIN_ABI_H
 #define ANELLO_TRIGGER_PLUGIN_ABI_H
 
@@ -12,14 +12,14 @@
 extern "C" {
 #endif
 
-/* Raised when a struct or function below changes its meaning. Structs may grow at their end without that: struct_size
- * says how much of one is there. */
+/* This number increases when a struct or function below changes its meaning. New members at the end of a struct do not
+ * change it: struct_size gives the size in use. */
 #define ANELLO_TRIGGER_ABI_VERSION 1u
 #define ANELLO_MAX_RINGS 8u
-/* Leave the choice to Anello: trigger.primitive_ids by the number of rings. */
+/* Leaves the choice to Anello: trigger.primitive_ids by the number of rings. */
 #define ANELLO_PRIMITIVE_DEFAULT 0xFFFFFFFFu
 
-/* A batch of events, in the order of time; borrowed for the call. Event e has the hits hit_offset[e] to
+/* A batch of events, sorted by time and borrowed for the call. Event e has the hits hit_offset[e] to
  * hit_offset[e + 1] - 1: those with a known position and inside trigger.in_time_window_ns. */
 typedef struct anello_trigger_batch {
     uint32_t struct_size;
@@ -29,7 +29,7 @@ typedef struct anello_trigger_batch {
     const uint16_t* hit_id;       /* [n_hits] 0..1951 for the RICH */
     const float* x_mm;            /* [n_hits] fit frame */
     const float* y_mm;            /* [n_hits] */
-    const int16_t* hit_time_fine; /* [n_hits] from the event's time, 1/256 tick = 97.46 ps */
+    const int16_t* hit_time_fine; /* [n_hits] relative to the event's time, 1/256 tick = 97.46 ps */
 } anello_trigger_batch;
 
 typedef struct anello_ring {
@@ -37,23 +37,23 @@ typedef struct anello_ring {
     uint32_t n_hits; /* hits attributed to the ring */
 } anello_ring;
 
-/* To be filled in. What stands there when decide is called: no rings, default primitives. */
+/* The algorithm fills this in. Before decide is called it has no rings and default primitives. */
 typedef struct anello_trigger_decisions {
     uint32_t struct_size;
     uint32_t reserved;
     uint32_t* n_rings;      /* [n_events] at most ANELLO_MAX_RINGS */
     anello_ring* ring;      /* [n_events * ANELLO_MAX_RINGS]; those of event e begin at e * ANELLO_MAX_RINGS */
-    uint32_t* primitive_id; /* [n_events] 0: none is sent; 0x100..0xFFFF; or ANELLO_PRIMITIVE_DEFAULT */
+    uint32_t* primitive_id; /* [n_events] 0: no primitive is sent; 0x100..0xFFFF; or ANELLO_PRIMITIVE_DEFAULT */
 } anello_trigger_decisions;
 
-/* Returns ANELLO_TRIGGER_ABI_VERSION as the library was compiled with. */
+/* Returns the ANELLO_TRIGGER_ABI_VERSION with which the library was compiled. */
 uint32_t anello_trigger_abi_version(void);
-/* Set-up, once per worker thread, all in the control thread. parameters: the text of trigger.plugin_parameters. NULL on
- * failure, with the reason as text in error (error_size bytes, the last of them for the closing zero). */
+/* Called at set-up by the control thread, once per worker thread. parameters: the text of trigger.plugin_parameters.
+ * Returns NULL on failure, with the reason as text in error (error_size bytes including the closing zero). */
 void* anello_trigger_create(const char* parameters, char* error, size_t error_size);
-/* Called by one thread at a time per handle. 0: done. Anything else: the batch has no rings, and that is counted. */
+/* Called by one thread at a time per handle. Returns 0 on success; otherwise the batch has no rings, and is counted. */
 int anello_trigger_decide(void* handle, const anello_trigger_batch* batch, anello_trigger_decisions* out);
-/* After the last call of decide. */
+/* Called after the last call of decide. */
 void anello_trigger_destroy(void* handle);
 
 #ifdef __cplusplus

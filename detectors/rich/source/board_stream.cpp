@@ -64,7 +64,7 @@ void BoardStream::add_mep(std::uint32_t pool_event, std::uint64_t time_fine) noe
         close();
         open(time_fine);
         [[maybe_unused]] const bool written = try_write_mep(pool_event, time_fine);
-        ANELLO_ASSERT(written);  // the largest fragment fits an empty packet: checked at set-up
+        ANELLO_ASSERT(written);  // set-up has checked that the largest fragment fits
     }
     ++event_number_;
 }
@@ -119,7 +119,7 @@ void BoardStream::queue_mgp_marker(std::uint8_t which) noexcept {
     queue_marker(slot, mgp::write_burst_marker(slots_.packet(slot), header, totals_), flags);
 }
 
-/// NA62's end of burst is an event of a special trigger, flagged as the last; it has no hits.
+/// NA62's end of burst is an event of a special trigger. It is flagged as the last one and has no hits.
 void BoardStream::queue_mep_end_of_burst(std::uint64_t time_fine) noexcept {
     const std::uint32_t slot = slots_.take();
     const auto board = static_cast<std::uint8_t>(board_);

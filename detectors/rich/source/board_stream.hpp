@@ -12,12 +12,12 @@
 
 namespace anello::rich {
 
-/// One board: fills packets with its fragments and closes them into a queue. Its counters count what it makes.
+/// One board: fills packets with its fragments and puts closed packets into a queue. It counts what it makes.
 class BoardStream {
   public:
     struct Limits {
         std::uint32_t max_events_per_packet;
-        std::uint64_t flush_fine;  ///< a packet holds no event this much later than its first
+        std::uint64_t flush_fine;  ///< longest time between the first and last event of a packet
         std::uint8_t flags;        ///< mgp::hits_with_time, mgp::with_checksum
     };
 
@@ -28,15 +28,15 @@ class BoardStream {
     /// Begins a burst: events are numbered from 0, and with mgp a marker is queued (NA62's format has none).
     void begin_burst(std::uint32_t burst_id) noexcept;
     void add(std::uint32_t pool_event, std::uint64_t time_fine) noexcept;
-    /// All events before this time have been added: a packet too old to take later ones is closed.
+    /// Closes the packet if it is too old for later events. The caller has added all events before this time.
     void flush_older_than(std::uint64_t time_fine) noexcept {
         if (is_open_ && time_fine >= first_fine_ + limits_.flush_fine) close();
     }
-    /// When the open packet is too old, or the one that an event of this time would begin.
+    /// Time at which the open packet will be too old, or a packet that an event of this time would begin.
     std::uint64_t due_fine(std::uint64_t next_fine) const noexcept {
         return (is_open_ ? first_fine_ : next_fine) + limits_.flush_fine;
     }
-    void close() noexcept;  ///< The open packet, if there is one.
+    void close() noexcept;  ///< Closes the open packet, if there is one.
     void queue_end_of_burst(std::uint64_t time_fine) noexcept;
     const wire::mgp::Totals& totals() const noexcept { return totals_; }
 
@@ -60,7 +60,7 @@ class BoardStream {
 
     bool is_open_ = false;
     std::uint32_t slot_ = 0, n_fragments_ = 0, n_hits_ = 0;
-    std::size_t n_bytes_ = 0;  // of the open packet, header included
+    std::size_t n_bytes_ = 0;  // size of the open packet with its header
     std::uint64_t first_fine_ = 0;
     std::optional<wire::mep::PacketWriter> mep_;
 };

@@ -11,11 +11,11 @@ namespace anello::rich {
 enum class Particle : std::uint8_t { electron, muon, pion, kaon, none, count };
 
 inline constexpr std::array<std::string_view, 5> particle_names{"electron", "muon", "pion", "kaon", "none"};
-/// PDG masses, GeV/c^2.
+/// Masses of the PDG in GeV/c^2.
 inline constexpr std::array<double, 5> particle_mass_gev{0.000510999, 0.1056584, 0.1395704, 0.493677, 0};
 
-/// Light of a track in a gas, focused by a mirror: a ring of radius R = f theta with cos theta = 1 / (n beta).
-/// n follows from the ring of a particle at the speed of light, as NA62 calibrates it.
+/// Light of a track in a gas, which a mirror focuses to a ring of radius R = f theta with cos theta = 1 / (n beta).
+/// n follows from the ring radius of a particle at the speed of light, as in NA62's calibration.
 class CherenkovOptics {
   public:
     static constexpr double focal_length_mm = 17020;
@@ -27,7 +27,7 @@ class CherenkovOptics {
 
     double refractive_index() const noexcept { return 1 / cos_theta_max_; }
 
-    /// 0 below threshold.
+    /// Ring radius; 0 below threshold.
     double radius_mm(Particle particle, double momentum_gev) const noexcept {
         const double mass = particle_mass_gev[static_cast<std::size_t>(particle)];
         const double inverse_beta = std::sqrt(1 + (mass / momentum_gev) * (mass / momentum_gev));
@@ -37,7 +37,7 @@ class CherenkovOptics {
         return focal_length_mm * sine * (1 + square / 6 + square * square * (3.0 / 40));  // f asin(sine)
     }
 
-    /// Where light begins.
+    /// Momentum above which a particle gives light.
     double threshold_gev(Particle particle) const noexcept {
         const double n = refractive_index();
         return particle_mass_gev[static_cast<std::size_t>(particle)] / std::sqrt(n * n - 1);

@@ -50,7 +50,7 @@ void EventPool::add_mep(std::span<const SampleHit> hits) {
                 hits_.push_back({static_cast<std::uint16_t>(readout_channel_of(hit.pmt)), hit.time_fine});
         const std::size_t n_hits = hits_.size() - begin;
         entries_.push_back({static_cast<std::uint32_t>(begin), 0, static_cast<std::uint16_t>(n_hits)});
-        // Fragment header, board header, four FPGA headers; at worst each hit in a frame of its own.
+        // Fragment header, board header, four FPGA headers; in the worst case each hit needs its own frame.
         max_fragment_bytes_ = std::max(max_fragment_bytes_, 8 + 4 + 4 * std::size_t{4} + 8 * n_hits);
     }
 }

@@ -13,11 +13,11 @@
 
 namespace anello::rich {
 
-/// The events of a sample, cut into the boards' fragments and encoded once, in the order in which they are sent: the
-/// hot path copies and restamps. Immutable after construction, shareable between threads.
+/// The events of a sample, split into the boards' fragments and encoded once, in the order of sending: the hot path
+/// only copies them and sets times. It is immutable after construction; threads may share it.
 class EventPool {
   public:
-    /// Bytes that may be read beyond any fragment, so that it can be copied in whole blocks.
+    /// Number of bytes that may be read beyond any fragment, so that it can be copied in whole blocks.
     static constexpr std::size_t slack_bytes = 32;
 
     struct Fragment {
@@ -25,20 +25,20 @@ class EventPool {
         std::uint32_t n_bytes;
         std::uint32_t n_hits;
     };
-    /// A hit for the formats that are encoded while sending, since their hits carry absolute times.
+    /// A hit for formats that are encoded while sending, because their hits have absolute times.
     struct AbsoluteHit {
         std::uint16_t readout_channel;
-        std::int16_t time_fine;  ///< from the event's time
+        std::int16_t time_fine;  ///< relative to the event's time
     };
 
-    /// hit_times: 16-bit mgp hits. Throws ConfigError for an empty sample.
+    /// hit_times selects 16-bit mgp hits. Throws ConfigError for an empty sample.
     EventPool(const EventSample& sample, Format format, bool hit_times);
 
     std::uint32_t n_events() const noexcept { return n_events_; }
     Format format() const noexcept { return format_; }
     bool hit_times() const noexcept { return hit_times_; }
     std::size_t n_bytes() const noexcept { return bytes_.size() + hits_.size() * sizeof(AbsoluteHit); }
-    /// Of the largest fragment.
+    /// Size of the largest fragment.
     std::size_t max_fragment_bytes() const noexcept { return max_fragment_bytes_; }
 
     // Hot path: no allocation, no lock, no log, no throw.
@@ -53,7 +53,7 @@ class EventPool {
 
   private:
     struct Entry {
-        std::uint32_t begin;  ///< in bytes_ (mgp) or hits_ (mep)
+        std::uint32_t begin;  ///< index in bytes_ (mgp) or hits_ (mep)
         std::uint16_t n_bytes;
         std::uint16_t n_hits;
     };

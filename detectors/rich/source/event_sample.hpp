@@ -13,16 +13,16 @@ inline constexpr std::int8_t no_ring = -1;
 
 struct SampleHit {
     std::uint16_t pmt;
-    std::int16_t time_fine;      ///< 1/256 tick from the event's time
+    std::int16_t time_fine;      ///< 1/256 tick, relative to the event's time
     std::int8_t ring = no_ring;  ///< index among the event's rings; no_ring: noise, or not known
     bool operator==(const SampleHit&) const = default;
 };
 
-/// What was put into an event. A track below threshold leaves none.
+/// A ring that the simulation put into an event. A track below threshold has none.
 struct TruthRing {
     float x_mm, y_mm, radius_mm;  ///< fit frame
-    float momentum_gev;           ///< 0 where the sample has none
-    float time_ns;                ///< from the event's time
+    float momentum_gev;           ///< 0 if the sample has no momenta
+    float time_ns;                ///< relative to the event's time
     std::uint16_t n_hits;         ///< its own hits
     Particle particle;
     bool in_time;
@@ -43,8 +43,8 @@ struct EventSample {
     std::span<const TruthRing> rings_of(std::uint32_t event) const noexcept {
         return std::span(rings).subspan(ring_offset[event], ring_offset[event + 1] - ring_offset[event]);
     }
-    /// Appends an event from outside (real data). Throws ConfigError when a hit is on no PMT, or when one board has
-    /// more than 255 hits.
+    /// Appends an event from outside (real data). Throws ConfigError if a hit is not on a PMT, or if one board has more
+    /// than 255 hits.
     void add_event(std::span<const SampleHit> event_hits, std::span<const TruthRing> event_rings = {});
 };
 

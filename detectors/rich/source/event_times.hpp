@@ -8,11 +8,11 @@
 
 namespace anello::rich {
 
-/// Times of a Poisson process with dead time: each gap is the dead time plus an exponential, their mean 1 / rate.
-/// In 1/256 ticks since the start of the burst.
+/// Times of a Poisson process with dead time: each gap is the dead time plus an exponential, with a mean of 1 / rate.
+/// They are in 1/256 ticks since the start of the burst.
 class EventTimes {
   public:
-    /// Detectors see nothing in the first ticks, so that no hit lies before the burst.
+    /// There are no events in the first ticks, so that no hit is before the burst.
     static constexpr std::uint64_t first_fine = 64 * 256;
 
     EventTimes(double rate_hz, std::uint32_t dead_time_ticks, source::Random random) noexcept

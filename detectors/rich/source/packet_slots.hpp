@@ -11,7 +11,7 @@
 
 namespace anello::rich {
 
-/// Memory for the packets that are being filled or wait to be sent, taken once.
+/// Memory for the packets that are being filled or wait to be sent, allocated once.
 class PacketSlots {
   public:
     PacketSlots(std::uint32_t n_slots, std::size_t packet_bytes, std::size_t slack_bytes)
@@ -37,7 +37,7 @@ class PacketSlots {
     std::vector<std::uint32_t> free_;
 };
 
-/// A packet whose content is complete; send time and checksum are still to come.
+/// A packet with complete content; send time and checksum are added when it is sent.
 struct ClosedPacket {
     source::PacketPlan::Packet packet;
     std::uint32_t slot;

@@ -29,7 +29,7 @@ PmtLookup::PmtLookup() noexcept {
 
 std::int32_t PmtLookup::pmt_in_row(int row, double x_mm, double y_mm) const noexcept {
     if (row < -max_row || row > max_row) return none;
-    const int parity = (row + 1) & 1;  // odd rows stand on even half pitches
+    const int parity = (row + 1) & 1;  // PMTs of odd rows are at even half pitches
     const int column = 2 * nearest_integer((x_mm / half_pitch_mm - parity) / 2) + parity;
     if (column < -max_column || column > max_column) return none;
     const double dx_mm = x_mm - column * half_pitch_mm, dy_mm = y_mm - row * row_pitch_mm;

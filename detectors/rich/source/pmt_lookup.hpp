@@ -6,7 +6,7 @@
 
 namespace anello::rich {
 
-/// From a point on a disk to the PMT whose light collector (a cone of 9 mm radius) it hits. Collectors touch but do not
+/// Finds the PMT whose light collector (a cone of 9 mm radius) contains a point on a disk. Collectors touch but do not
 /// overlap, so there is at most one.
 class PmtLookup {
   public:
@@ -14,7 +14,7 @@ class PmtLookup {
     static constexpr std::int32_t none = -1;
 
     PmtLookup() noexcept;
-    /// x, y in the disk's own frame. Returns the detector-wide PMT number, or none.
+    /// x, y are in the disk's own frame. Returns the detector-wide PMT number, or none.
     std::int32_t pmt_at(std::uint32_t disk, double x_mm, double y_mm) const noexcept;
 
   private:

@@ -10,7 +10,7 @@
 namespace anello::rich {
 namespace {
 
-/// Share of a disk's area that light collectors cover: pi / (2 sqrt 3).
+/// Fraction of a disk's area that light collectors cover: pi / (2 sqrt 3).
 constexpr double collector_coverage = 0.9068996821171089;
 
 const RichSimulationConfig& validated(const RichSimulationConfig& config) {
@@ -18,7 +18,7 @@ const RichSimulationConfig& validated(const RichSimulationConfig& config) {
     return config;
 }
 
-/// The index of the share that `at`, in [0, 1), falls into; shares are scaled to sum 1.
+/// Index of the share that contains `at`, in [0, 1), after the shares are scaled to a sum of 1.
 template <typename Shares>
 std::uint32_t choose(const Shares& shares, double at) {
     double left = at * std::accumulate(std::begin(shares), std::end(shares), 0.0);
@@ -108,7 +108,7 @@ bool RichSimulation::draw_circle(source::Random& random, TruthRing& ring) const 
         return true;
     }
     ring.particle = draw_particle(random);
-    // A truncated Gaussian by redrawing; where the window is far out in the tail, flat after some tries.
+    // Redraws for a truncated Gaussian; if the window is far out in the tail, it is flat after some attempts.
     double momentum_gev = 0;
     int n_tries = 0;
     do {
@@ -122,7 +122,7 @@ bool RichSimulation::draw_circle(source::Random& random, TruthRing& ring) const 
 
 double RichSimulation::mean_photons(const TruthRing& ring) const {
     if (config_.sample == SampleKind::brief) return config_.ring_photons;
-    // N ~ sin^2 theta; at 11 mrad sine and angle differ by 2e-5.
+    // The number of photons is proportional to sin^2 theta; at 11 mrad sine and angle differ by 2e-5.
     const double relative = static_cast<double>(ring.radius_mm) / config_.electron_ring_radius_mm;
     return config_.electron_ring_hits / collector_coverage * relative * relative;
 }
@@ -140,7 +140,7 @@ RichSimulation::Split RichSimulation::draw_split(source::Random& random, const T
 }
 
 std::uint32_t RichSimulation::disk_of(source::Random& random, const Split& split, double x_mm, double y_mm) const {
-    // A photon emitted the share w of the way before the mirror meets it w times its ring vector from the track.
+    // A photon emitted at a fraction w of the path before the mirror hits it at w times its ring vector from the track.
     const double share = split.by_emission_point ? random.uniform() : 1;
     return split.offset_mm + share * (x_mm * split.normal_x + y_mm * split.normal_y) > 0 ? 0 : 1;
 }
@@ -185,8 +185,8 @@ void RichSimulation::add_hit(std::int32_t pmt, double time_ns, std::int8_t ring)
         {static_cast<std::uint16_t>(pmt), static_cast<std::int16_t>(std::clamp(time_fine, -32768.0, 32767.0)), ring});
 }
 
-/// Leaves of each PMT's hits those that come at least merge_ns after the one before; then in order of time, as TDCs
-/// deliver them.
+/// Keeps of each PMT's hits those at least merge_ns after the one before, and sorts hits by time, as TDCs deliver
+/// them.
 void RichSimulation::merge_hits() {
     const auto by_pmt = [](const SampleHit& a, const SampleHit& b) {
         return a.pmt != b.pmt               ? a.pmt < b.pmt

@@ -13,24 +13,24 @@
 
 namespace anello::rich {
 
-/// Makes events of the NA62 RICH with their truth. Event i depends on the configuration and i alone, so any part of a
-/// sample can be made again. Not thread-safe: one object per thread.
+/// Simulates events of the NA62 RICH with their truth. Event i depends only on the configuration and i, so that any
+/// part of a sample can be made again. Not thread-safe: each thread needs its own object.
 class RichSimulation {
   public:
     explicit RichSimulation(const RichSimulationConfig& config);  ///< Throws ConfigError.
 
     void add_event(std::uint64_t event_index, EventSample& sample);
-    /// Events first, first + 1, ... first + n_events - 1.
+    /// Returns events first, first + 1, ... first + n_events - 1.
     EventSample simulate(std::uint32_t n_events, std::uint64_t first = 0);
 
     const RichSimulationConfig& config() const noexcept { return config_; }
     const CherenkovOptics& optics() const noexcept { return optics_; }
 
   private:
-    /// Which disk a photon reaches: a line in the ring's plane divides the light.
+    /// Rule for the disk that a photon reaches: a line in the ring's plane divides the light.
     struct Split {
         double normal_x, normal_y, offset_mm;
-        bool by_emission_point;  ///< scale the photon's offset by how far before the mirror it was emitted
+        bool by_emission_point;  ///< scale the photon's offset by its distance from the mirror at emission
     };
 
     std::uint32_t draw_n_tracks(source::Random& random) const;

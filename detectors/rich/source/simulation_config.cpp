@@ -76,7 +76,7 @@ void require(bool holds, const char* key, const std::string& rule, double given,
     if (!holds) throw ConfigError(std::string("source.simulation.") + key, rule, fmt::format("{}", given), remedy);
 }
 
-/// Rules between keys.
+/// Checks rules between keys.
 void check_relations(const RichSimulationConfig& c) {
     require(std::accumulate(c.ring_shares.begin(), c.ring_shares.end(), 0.0) > 0, "ring_shares", "must not all be 0", 0,
             "[0, 1] makes events with one ring");

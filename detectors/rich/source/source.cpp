@@ -14,8 +14,8 @@ namespace {
 namespace mgp = wire::mgp;
 
 constexpr std::uint64_t jitter_stream = 0x717e5, times_stream = 0x71e5;
-constexpr std::uint32_t max_batch = 128;          // what is filled and sent in turn stays in a core's cache
-constexpr Nanoseconds longest_turn_ns = 100'000;  // packets that fill up before go at the next look
+constexpr std::uint32_t max_batch = 128;          // packets filled and sent in turn stay in a core's cache
+constexpr Nanoseconds longest_turn_ns = 100'000;  // packets that fill up earlier are sent at the next turn
 
 const RichSourceConfig& validated(const RichSourceConfig& config, const EventPool& pool) {
     config.validate();
@@ -38,7 +38,7 @@ std::uint8_t packet_flags(const RichSourceConfig& config) {
                                      (config.checksum ? mgp::with_checksum : 0));
 }
 
-/// Burst by burst the packets that the boards fill with the pool's events, and the markers around them.
+/// Gives, burst by burst, the boards' packets with events of the pool, and the markers before and after them.
 class BurstPlan final : public source::PacketPlan {
   public:
     BurstPlan(const RichSourceConfig& config, const EventPool& pool, CounterPage& page)
@@ -98,7 +98,7 @@ class BurstPlan final : public source::PacketPlan {
         return Next::later;
     }
 
-    /// One step on the way to the next packet. Next::packet: something was done, which may have closed some.
+    /// One step towards the next packet. Returns Next::packet after a step that may have closed packets.
     Next go_on(Nanoseconds now_ns, Packet& packet) noexcept {
         switch (state_) {
             case State::waiting:
@@ -138,14 +138,14 @@ class BurstPlan final : public source::PacketPlan {
         if (!config_.paced) return burst_fine_;
         return static_cast<std::uint64_t>(static_cast<double>(now_ns - burst_start_ns_) / fine_time_ns);
     }
-    /// When the first packet will be too old to take another event.
+    /// Time at which the first packet will be too old for another event.
     Nanoseconds due_ns() const noexcept {
         std::uint64_t due_fine = burst_fine_;
         for (const BoardStream& board : boards_) due_fine = std::min(due_fine, board.due_fine(times_.next_fine()));
         return ns_of(due_fine);
     }
 
-    /// Until one of them closes a packet.
+    /// Makes events until one of them closes a packet.
     void make_events(std::uint64_t until_fine) noexcept {
         std::uint64_t n_events = 0;
         for (; times_.next_fine() < until_fine && !has_closed(); ++n_events) {
@@ -158,7 +158,7 @@ class BurstPlan final : public source::PacketPlan {
         if (config_.time_jitter_fine == 0) {
             for (BoardStream& board : boards_) board.add(pool_event_, time_fine);
         } else {
-            // Of all boards of the detector, so that each has the same whichever front ends send it.
+            // Draws for all boards of the detector, so that a board's times do not depend on which front ends send it.
             std::array<std::uint64_t, n_boards> times_fine{};
             for (std::uint64_t& one : times_fine)
                 one = time_fine - config_.time_jitter_fine + jitter_.below(2 * config_.time_jitter_fine + 1);
@@ -195,7 +195,7 @@ class BurstPlan final : public source::PacketPlan {
     const std::uint64_t burst_fine_;
     PacketSlots slots_;
     std::vector<ClosedPacket> closed_;
-    std::size_t n_given_ = 0;  // of those closed
+    std::size_t n_given_ = 0;  // of closed_
     std::vector<BoardStream> boards_;
     EventTimes times_;
     source::Random jitter_;
@@ -217,7 +217,7 @@ source::PlannedSourceConfig planned(const RichSourceConfig& config) {
                                         .max_batch = max_batch,
                                         .faults = config.faults,
                                         .thread = config.thread};
-    planned.faults.dead_from_event = config.faults.dead_from_burst;  // steps are bursts
+    planned.faults.dead_from_event = config.faults.dead_from_burst;  // in the plan, a step is a burst
     return planned;
 }
 

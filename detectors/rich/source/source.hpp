@@ -7,9 +7,9 @@
 
 namespace anello::rich {
 
-/// The front ends of the RICH: all boards of a configuration, sending a pool's events in turn with new times. Which
-/// events, times and packets are made follows from configuration and seed alone, not from when the thread runs. A stop
-/// ends the burst, end-of-burst markers included.
+/// The front ends of the RICH: all boards of a configuration send a pool's events in turn, with new times.
+/// Configuration and seed alone determine events, times and packets, not the times at which the thread runs. A stop
+/// ends the burst with its end-of-burst markers.
 class RichSource final : public source::PlannedSource {
   public:
     /// Pool, sink, clock and page must outlive the source. Throws ConfigError.

@@ -67,7 +67,7 @@ constexpr std::array keys{
     K::of<&C::max_truth_samples>("max_truth_samples", {0, 1 << 28}, "Room for recorded truths; 0: none.").for_experts(),
 };
 
-/// Set-up only.
+/// Throws ConfigError if a value is out of range; called only at set-up.
 void check_range(const char* field, std::uint64_t given, std::uint64_t least, std::uint64_t greatest) {
     if (given >= least && given <= greatest) return;
     throw ConfigError(field, fmt::format("must be {} to {}", least, greatest), fmt::format("{}", given),
@@ -123,7 +123,7 @@ std::uint32_t RichSourceConfig::events_limit() const noexcept {
 
 std::uint64_t RichSourceConfig::likely_most_events() const noexcept {
     if (n_bursts == 0) return std::numeric_limits<std::uint64_t>::max();
-    const double mean = n_bursts * burst_ms * 1e-3 * rate_hz;  // before the dead time
+    const double mean = n_bursts * burst_ms * 1e-3 * rate_hz;  // without dead time
     return static_cast<std::uint64_t>(std::min(mean + 6 * std::sqrt(mean) + 12, 1e18));
 }
 

@@ -14,7 +14,7 @@
 
 namespace anello::rich {
 
-/// Which boards there are here, and where they send to.
+/// The boards of these front ends, and their destinations.
 struct RichEndpoints {
     std::string host = "127.0.0.1";
     std::vector<std::uint16_t> ports = std::vector<std::uint16_t>(rich::n_boards);
@@ -28,12 +28,12 @@ struct RichSourceConfig {
     std::vector<source::BoardEndpoint> boards = RichEndpoints{}.endpoints();
     std::uint64_t seed = default_seed;
 
-    // rich_source_keys says what each of these means.
+    // rich_source_keys describes each of these.
     double rate_hz = 250'000;
     std::uint32_t dead_time_ticks = 4;
     std::uint32_t time_jitter_fine = 0;
     double burst_ms = 2000, gap_ms = 100;
-    std::uint32_t n_bursts = 0;  ///< 0: until stop()
+    std::uint32_t n_bursts = 0;  ///< 0: it sends until stop()
     std::uint32_t first_burst_id = 0;
     std::uint32_t n_end_markers = 5;
     double end_marker_spacing_ms = 1;
@@ -43,7 +43,7 @@ struct RichSourceConfig {
     bool checksum = true;
     std::uint32_t mtu_bytes = 1500;
     std::uint32_t max_events_per_packet = 0;
-    source::Offload offload = source::Offload::gso;  ///< for who makes the sink
+    source::Offload offload = source::Offload::gso;  ///< used by the caller that makes the sink
     double flush_us = 100;                           ///< of detector time
 
     bool paced = true;
@@ -56,7 +56,7 @@ struct RichSourceConfig {
     static constexpr std::uint32_t network_header_bytes = 28;  ///< IPv4 and UDP
     std::uint32_t packet_bytes() const noexcept { return mtu_bytes - network_header_bytes; }
     std::uint32_t events_limit() const noexcept;
-    /// That all bursts have with a probability of 1 - 1e-9 no more than; endless bursts any number.
+    /// Number of events that all bursts do not exceed with a probability of 1 - 1e-9; unlimited for endless runs.
     std::uint64_t likely_most_events() const noexcept;
     void validate() const;  ///< Throws ConfigError.
 };

@@ -8,7 +8,7 @@
 
 namespace anello::rich {
 
-/// mgp: Anello's multi-event packet. mep: NA62's own, with the payload of TEL62 boards.
+/// mgp: Anello's multi-event packet. mep: NA62's own packet, with the payload of TEL62 boards.
 enum class Format : std::uint8_t { mgp, mep };
 
 }  // namespace anello::rich

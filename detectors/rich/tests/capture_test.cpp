@@ -19,7 +19,7 @@ using anello::source::test::CaptureSink;
 
 namespace {
 
-/// Hands everything to two sinks.
+/// Sends everything to two sinks.
 struct Tee final : PacketSink {
     Tee(PacketSink& a, PacketSink& b) : first(a), second(b) {}
     void send(std::span<const OutgoingDatagram> datagrams, anello::Nanoseconds now_ns,

@@ -16,7 +16,7 @@
 #include "rich/source/source.hpp"
 #include "source/sinks/udp_sink.hpp"
 
-/// Short runs of the RICH over loopback sockets: simulated front ends and a node.
+/// Short runs of the RICH over loopback sockets, with simulated front ends and a node.
 namespace anello::rich {
 
 using Values = std::map<std::string, std::map<std::string, std::uint64_t>>;
@@ -52,7 +52,7 @@ struct ChainResult {
 
 inline constexpr double burst_ms = 60;
 
-/// Two short bursts to a node that listens at these ports.
+/// Front ends that send two short bursts to these ports of a node.
 inline RichSourceConfig source_config(const std::vector<std::uint16_t>& ports) {
     RichSourceConfig settings;
     settings.boards.clear();
@@ -66,7 +66,7 @@ inline RichSourceConfig source_config(const std::vector<std::uint16_t>& ports) {
     return settings;
 }
 
-/// Front ends from their first to their last packet. Returns what they counted.
+/// Runs front ends from their first to their last packet. Returns their counters.
 inline Values send(const RichSourceConfig& settings, source::UdpSink& sink) {
     RichSimulation simulation(RichSimulationConfig{});
     const EventPool pool(simulation.simulate(200), settings.format, settings.hit_times);
@@ -77,7 +77,7 @@ inline Values send(const RichSourceConfig& settings, source::UdpSink& sink) {
     return values_of(page.read());
 }
 
-/// Waits for the node's last burst, stops it, and asks what became of it all.
+/// Waits for the node's last burst, stops the node, and collects its results.
 template <typename AnyNode>
 ChainResult end_of(AnyNode& node) {
     ChainResult result{.finished = anello::test::comes_true([&] { return node.finished(); })};
@@ -89,7 +89,7 @@ ChainResult end_of(AnyNode& node) {
     return result;
 }
 
-/// Sends two short bursts with these faults through a node of whatever kind, and stops both in order.
+/// Sends two short bursts with these faults through a node of any kind, and stops front ends and node in order.
 template <typename AnyNode>
 ChainResult run_through(
     AnyNode& node, const source::FaultsConfig& faults = {}, Format format = Format::mgp,

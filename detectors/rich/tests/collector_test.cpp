@@ -13,7 +13,7 @@ constexpr events::BatchShape shape{.max_events = 8, .max_hits = 64};
 constexpr Nanoseconds start_ns = 1'000'000'000, deadline_ns = 1'000'000;
 const HitPosition positions[]{{0, 0}};
 
-/// Events without hits through trigger and collector, with a clock by hand.
+/// Passes events without hits through trigger and collector, with a clock that the test advances.
 struct Rig {
     struct Stamps {
         Nanoseconds sent_ns, kernel_ns;
@@ -47,7 +47,7 @@ struct Rig {
     ManualClock clock{start_ns};
     CounterPage page;
     memory::PersistentBuffers batches{{.n_buffers = n_batches, .buffer_bytes = events::batch_bytes(shape)}};
-    DeciderConfig decider{.backend = Backend::cpu};  // whatever devices the machine has
+    DeciderConfig decider{.backend = Backend::cpu};  // independent of the machine's devices
     TriggerPool pool{decider, positions, shape, batches, 1, clock};
     Collector collector{pool, batches, nullptr, nullptr, writer, 0, deadline_ns, clock, page};
 };
@@ -66,8 +66,8 @@ TEST(Collector, CountsDecisionsThatCameLaterThanLevelZeroWaits) {
     EXPECT_EQ(rig[TriggerCounter::cuda_batches] + rig[TriggerCounter::cuda_failures], 0U);
 }
 
-/// The latency of an event begins when it was, as its burst's start tells; what is not believed begins when it was
-/// sent.
+/// The latency of an event begins at its own time, which the burst's start gives. If this time is not credible, it
+/// begins at its sending.
 TEST(Collector, CountsFromTheEventItselfWhereItsTimeIsKnown) {
     Rig rig;
     rig.burst_origin_ns = start_ns - deadline_ns - 1;
@@ -81,7 +81,7 @@ TEST(Collector, CountsFromTheEventItselfWhereItsTimeIsKnown) {
     EXPECT_EQ(rig[TriggerCounter::deadline_misses], 3U);
 }
 
-/// What is behind does less, says so, and returns by itself.
+/// A trigger that is late makes less effort, reports it, and returns to full effort by itself.
 TEST(Collector, CountsWhatWasDecidedWithHowMuchEffort) {
     Rig rig{.decider = {.deadline = {.deadline_ns = deadline_ns}}};
     rig.run({{0, start_ns}, {0, start_ns}});
@@ -96,7 +96,7 @@ TEST(Collector, CountsWhatWasDecidedWithHowMuchEffort) {
     EXPECT_EQ(rig[TriggerCounter::events], 7U);
 }
 
-/// A file that stands still holds up nothing as long as there is room for copies, and loses nothing beyond that.
+/// A file that accepts no data does not delay the chain while there is room for copies, and only then loses copies.
 TEST(Collector, BatchesGoRoundWhileAFileStandsStill) {
     const std::filesystem::path path =
         std::filesystem::temp_directory_path() / ("anello_collector_" + std::to_string(getpid()) + ".h5");

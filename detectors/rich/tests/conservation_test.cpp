@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Whatever the configuration, the counters explain every packet and every fragment.
+// With any configuration, the counters explain every packet and every fragment.
 #include <gtest/gtest.h>
 #include <rapidcheck.h>
 

@@ -12,8 +12,8 @@
 
 namespace conformance {
 
-/// Of an event that one finder gets in another part of the batch than the other, whose room the hits stand in or not,
-/// or in other page-locked memory, from its middle on.
+/// Two finders give the same rings if they get an event in different parts of a batch, and with hits in the finder's
+/// own room, in other memory, or in the middle of other page-locked memory.
 inline void expect_parts_agree(const anello::rich::RingFinderConfig& config, std::uint32_t n_events) {
     using namespace anello::rich;
     const auto sample = sample_of(2, 7009, static_cast<int>(n_events));

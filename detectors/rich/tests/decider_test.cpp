@@ -19,7 +19,7 @@ namespace {
 constexpr events::BatchShape shape{.max_events = 8, .max_hits = 256};
 constexpr std::uint32_t n_ring_hits = 16;
 
-/// Hit ids 0..15 lie on a circle of 150 mm around (20, -10) mm, ids 16..31 on one of 120 mm around (-60, 40) mm.
+/// Hit ids 0..15 are on a circle of 150 mm around (20, -10) mm, ids 16..31 on one of 120 mm around (-60, 40) mm.
 std::vector<HitPosition> two_circles() {
     std::vector<HitPosition> positions;
     for (const auto& [x, y, radius] : {std::array{20.0, -10.0, 150.0}, std::array{-60.0, 40.0, 120.0}})
@@ -87,7 +87,7 @@ TEST_F(DeciderTest, ARingOutOfTimeDoesNotCount) {
     EXPECT_EQ(rings[0].n_rings, 2);
 }
 
-/// Of a ring with all its hits, and one with half of them, the second is dropped, and says so.
+/// Of two rings, one with all its hits and one with half of them, the second is dropped and flagged.
 TEST_F(DeciderTest, RingsThatTheHitsDoNotSupportEnoughAreDropped) {
     add_hits(0, n_ring_hits, 0);
     end_event();
@@ -112,7 +112,7 @@ TEST_F(DeciderTest, RingsThatTheHitsDoNotSupportEnoughAreDropped) {
     EXPECT_EQ(decide({.min_likelihood_ratio = 1000}).n_rings_dropped, 2U);
 }
 
-/// As judge_rings() has it, and moved up with a ring where one before it is dropped; unknown of what was not judged.
+/// Qualities are those of judge_rings(), or unknown, and move up with their ring when one before it is dropped.
 TEST_F(DeciderTest, RingsAreJudgedWhereThatIsAskedFor) {
     for (std::uint16_t half = 0; half < 2; ++half) add_hits(half * n_ring_hits, n_ring_hits / (2 - half), 0);
     end_event();
@@ -148,7 +148,7 @@ TEST_F(DeciderTest, ABehindDecisionDropsNothing) {
 
 TEST_F(DeciderTest, HitsWithoutAPositionAreLeftOutAndCounted) {
     add_hits(0, n_ring_hits, 0);
-    add_hits(2 * n_ring_hits, 1, 0);  // the first that has none
+    add_hits(2 * n_ring_hits, 1, 0);  // the first unknown id
     add_hits(5000, 2, 0);
     end_event();
     const auto outcome =
@@ -233,7 +233,7 @@ TEST_F(DeciderTest, ADeviceThatKnowsPositionsGetsIds) {
     EXPECT_EQ(primitive_id[0], DeciderConfig{}.primitive_by_rings[1]);
 }
 
-/// Whether it refuses a batch or loses it: the processor does that one, and the others are the device's.
+/// If the device refuses or loses a batch, the processor does this one, and the device does the others.
 TEST_F(DeciderTest, OfBatchesUnderWayTheProcessorDoesThoseThatTheDeviceFails) {
     add_hits(0, n_ring_hits, 0);
     end_event();
@@ -250,7 +250,7 @@ TEST_F(DeciderTest, OfBatchesUnderWayTheProcessorDoesThoseThatTheDeviceFails) {
     }
 }
 
-/// Cuts and quality look at placed hits, and a cheaper finder, too.
+/// Cuts, quality and a cheaper finder need placed hits on this side.
 TEST_F(DeciderTest, WhereHitsAreLookedAtHereNoneAreSent) {
     add_hits(0, n_ring_hits, 0);
     end_event();
@@ -297,7 +297,7 @@ TEST(Backend, NamesAreThoseOfTheConfiguration) {
     EXPECT_THROW(parse_backend("gpu"), ConfigError);
 }
 
-/// An event with both rings at once: `single` tells one of them at most.
+/// An event with both rings: `single` finds at most one of them.
 TEST_F(DeciderTest, WithLessEffortItFindsLessOrNothingAndSaysSo) {
     add_hits(0, 2 * n_ring_hits, 0);
     end_event();
@@ -322,7 +322,7 @@ TEST_F(DeciderTest, WithLessEffortItFindsLessOrNothingAndSaysSo) {
     EXPECT_EQ(passed.n_hits_in_time + passed.n_hits_out_of_time + passed.n_hits_unknown, 0U);
 }
 
-/// What is cheap already is decided as configured, until it must pass.
+/// With the cheapest finder, events are decided as configured until they must pass.
 TEST_F(DeciderTest, ACheapFinderHasNoCheaperOne) {
     add_hits(0, n_ring_hits, 0);
     end_event();

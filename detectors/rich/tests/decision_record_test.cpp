@@ -32,7 +32,7 @@ TEST(DecisionRecord, HasTheBatchAndItsRingsAsColumns) {
                               400,
                               500};
     DecisionRecord record(3);
-    for (int turn = 0; turn < 2; ++turn) {  // memory is used again
+    for (int turn = 0; turn < 2; ++turn) {  // the second time in the same memory
         record.fill(batch);
         EXPECT_LE(record.outgoing().length_bytes(), record.largest_bytes());
         const publish::test::Received copy = publish::test::copy_of(record.outgoing());

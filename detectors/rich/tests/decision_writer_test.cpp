@@ -17,7 +17,7 @@ namespace {
 
 using anello::rich::EventRings;
 
-/// Batches whose every value follows from the event's number.
+/// A batch in which the event's number determines all values.
 struct Batch {
     explicit Batch(std::uint32_t first, std::uint32_t n) : rings(n), quality(n) {
         for (std::uint32_t i = 0; i < n; ++i) {
@@ -57,7 +57,7 @@ struct Batch {
     DecisionBatch view{};
 };
 
-/// Through both threads' parts, before the file is due.
+/// Calls the parts of both threads, before the file is due to be written.
 void put(DecisionWriter& writer, const Batch& batch) {
     ASSERT_TRUE(writer.has_room(batch.view.n_events));
     writer.take(batch.view);
@@ -182,7 +182,7 @@ TEST_F(DecisionFile, WhatHasComeIsSafeWithinASecond) {
     EXPECT_LE(store::save_every_ns, 500'000'000) << "or more than a second could be lost on a busy machine";
 }
 
-/// Where the file is slow, decisions wait for it, in copies: their batches are free.
+/// While the file is slow, copies of decisions wait for it, and their batches are free.
 TEST_F(DecisionFile, WhatWaitsForTheFileIsKeptInOrderAsLongAsThereIsRoom) {
     DecisionWriter writer({.path = path, .chunk_events = 64, .waiting_events = 256}, page);
     for (std::uint32_t first = 0; first < 250; first += 50) {
@@ -234,7 +234,7 @@ TEST_F(DecisionFile, SetUpErrorsNameTheCause) {
     }
     DecisionWriter first({.path = path}, page);
     CounterPage other;
-    errno = ENOSPC;  // of something else, long ago
+    errno = ENOSPC;  // from an earlier, unrelated error
     try {
         DecisionWriter second({.path = path}, other);
         ADD_FAILURE() << "a file that is open was replaced";
@@ -248,7 +248,7 @@ TEST_F(DecisionFile, SetUpErrorsNameTheCause) {
     EXPECT_THROW(DecisionWriter({.path = path, .prescale_log2 = 64, .select = all}, page), ConfigError);
 }
 
-/// A full disk: the limit of this process on file size stands in for it, since the system refuses in the same way.
+/// The process's limit on file size replaces a full disk, because the system refuses in the same way.
 TEST_F(DecisionFile, AFullDiskLosesChunksInAllColumnsAlikeAndGoesOn) {
     signal(SIGXFSZ, SIG_IGN);
     rlimit before{};

@@ -10,7 +10,7 @@
 
 namespace anello::rich {
 
-/// Says where it was told that hits lie, and which hits it got, by rings; fails from some batch on.
+/// A device whose rings give the positions and the hits that it received; it fails from a certain batch on.
 class DeviceByIds final : public BatchFinder {
   public:
     DeviceByIds(const Placement& placement, int n_sends, int n_collects)

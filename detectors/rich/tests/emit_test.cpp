@@ -31,7 +31,7 @@ class Recorder final : public PrimitiveObserver {
     Seen seen;
 };
 
-/// Hands datagrams to a checker; refuses as told.
+/// Passes datagrams to a checker; refuses them as the test configures it.
 class CheckingSink final : public DatagramSink {
   public:
     explicit CheckingSink(PrimitiveChecker& checker) : checker_(checker) {}
@@ -71,7 +71,7 @@ void give(PrimitiveEmitter& emitter, const std::vector<Decision>& decisions, std
     emitter.give(batch);
 }
 
-/// Rising times of a Poisson process; a third has no primitive.
+/// Ascending times of a Poisson process; a third of the decisions has no primitive.
 std::vector<Decision> random_decisions(std::mt19937& dice, std::size_t n, double mean_ticks) {
     std::exponential_distribution<double> step(1 / mean_ticks);
     std::vector<Decision> decisions;
@@ -154,7 +154,7 @@ TEST(PrimitiveEmitter, CountsWhatCannotBeWritten) {
     std::vector<Decision> decisions(300, {1000, 7, 0x200});
     decisions.push_back({1000, 8, 0x20});  // the format has no such id
     decisions.push_back({2000, 0, 0x300});
-    decisions.push_back({1000, 0, 0x400});  // its frame has gone
+    decisions.push_back({1000, 0, 0x400});  // its frame was already sent
     decisions.push_back({1999, 0, 0x400});  // its frame is open, but a later primitive is in it
     give(rig.emitter, decisions, 1, true);
     EXPECT_EQ(rig.sent(EmitCounter::primitives), 256U);
@@ -192,12 +192,12 @@ TEST(PrimitiveEmitter, TriesAgainWhenTheSystemIsFullThenCountsTheLoss) {
     give(rig.emitter, {{512, 0, 0x102}, {768, 0, 0}}, 1, false);
     EXPECT_EQ(rig.sent(EmitCounter::frames_lost), 1U);
     rig.sink.n_refusals = 2;
-    rig.sink.error = ENOBUFS;  // of a device's queue
+    rig.sink.error = ENOBUFS;  // the queue of a device is full
     give(rig.emitter, {{1024, 0, 0}}, 1, false);
     EXPECT_EQ(rig.sent(EmitCounter::errors_full), 4U + 5U + 2U);
     EXPECT_EQ(rig.sent(EmitCounter::frames_lost), 1U);
     rig.sink.n_refusals = 1;
-    rig.sink.error = EPERM;  // no use in trying again
+    rig.sink.error = EPERM;  // another attempt is useless
     give(rig.emitter, {{1280, 0, 0x103}}, 1, true);
     EXPECT_EQ(rig.sent(EmitCounter::errors_other), 1U);
     EXPECT_EQ(rig.sent(EmitCounter::frames_lost), 2U);

@@ -10,7 +10,7 @@
 namespace anello::rich::event_time_test {
 namespace {
 
-/// Events by their hits' times from the tick's begin.
+/// A batch of events, given by the times of their hits from the tick's begin.
 struct Batch {
     explicit Batch(const std::vector<std::vector<std::int16_t>>& events) : fine_time(events.size(), 7) {
         for (const auto& event : events) {

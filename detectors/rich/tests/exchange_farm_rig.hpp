@@ -20,13 +20,13 @@ using Fragments = std::vector<events::test::TestFragment>;
 
 struct RichRigConfig {
     RichFrames frames{.frame_ticks = 32, .packing = 4, .meps_per_burst = 8, .first_burst_id = 1};
-    events::MergerConfig boards;                   ///< of the whole detector
-    std::vector<std::uint32_t> n_boards_of{2, 2};  ///< by source
+    events::MergerConfig boards;                   ///< all boards of the detector
+    std::vector<std::uint32_t> n_boards_of{2, 2};  ///< number of boards of each source
     std::uint32_t n_builders = 1, n_buffers = 4;
 };
 
-/// Boards of the RICH at several readout units, and builders that get whole packets in turns: the exchange between them
-/// is a loop. Everything in memory, on one thread, with a clock by hand.
+/// Boards of the RICH at several readout units, and builders that get complete packets in turns; a loop replaces the
+/// exchange. All is in memory and on one thread, with a clock that the test advances.
 class RichRig {
   public:
     static constexpr std::size_t mfp_bytes = 1U << 14;
@@ -39,7 +39,7 @@ class RichRig {
         events::test::TestSource blocks;
         MfpRing ring;
         RichFramer framer;
-        std::map<std::uint64_t, FullMfp> held;  ///< by packet
+        std::map<std::uint64_t, FullMfp> held;  ///< MFPs by packet number
     };
     struct Builder {
         Builder(const MepMergerConfig& config, const Clock& clock, CounterPage& page)
@@ -70,11 +70,11 @@ class RichRig {
             builders.push_back(std::make_unique<Builder>(merger, clock, page));
     }
 
-    /// board: of the whole detector.
+    /// board: its number in the whole detector.
     void give(std::uint32_t board, const Fragments& fragments, std::uint32_t burst_id = 1) {
         sources[places_[board].source]->blocks.give(places_[board].board, fragments, burst_id);
     }
-    /// When timestamp 0 was, as this board tells it from now on.
+    /// Time of timestamp 0 that this board sends from now on.
     Nanoseconds& origin_of(std::uint32_t board) { return sources[places_[board].source]->blocks.burst_origin_ns; }
     void end(std::uint32_t board, std::uint32_t burst_id = 1) {
         sources[places_[board].source]->blocks.end(places_[board].board, burst_id);
@@ -83,8 +83,8 @@ class RichRig {
         for (std::uint32_t board = 0; board < places_.size(); ++board) end(board, burst_id);
     }
 
-    /// Until there is nothing to do.
-    /// As work(), while this time passes, in steps such as a running thread sees.
+    /// Works until there is nothing left to do.
+    /// Like work(), while this time passes in steps as for a running thread.
     void pass(Nanoseconds time_ns) {
         for (Nanoseconds passed_ns = 0; passed_ns < time_ns; passed_ns += 1'000'000) {
             clock.advance(1'000'000);
@@ -98,7 +98,7 @@ class RichRig {
             n_done += build_whole();
         }
     }
-    /// As work(), with time moving past every timeout, until all sources have handed on what they had.
+    /// Like work(), with time moving past every timeout, until all sources have passed on their data.
     bool finish() {
         for (const auto& source : sources) source->framer.finish();
         for (int i = 0; i < 1000 && !is_drained(); ++i) {
@@ -132,7 +132,7 @@ class RichRig {
         for (const auto& builder : builders) sum += builder->merger.mep_counters()[counter];
         return sum;
     }
-    /// Fails the running test when what the counters of framer and merger promise does not hold.
+    /// Fails the running test if the balances of the framer's and merger's counters do not hold.
     void expect_balance() const {
         using enum events::BuildCounter;
         using Framer = FramerCounter;
@@ -156,9 +156,9 @@ class RichRig {
     CounterPage page;
     std::vector<std::unique_ptr<Source>> sources;
     std::vector<std::unique_ptr<Builder>> builders;
-    std::vector<events::test::TestEvent> events;  ///< in the order in which packets are built
-    std::vector<Nanoseconds> origins;             ///< of batches with events
-    std::uint64_t next_mep = 0;                   ///< to be built
+    std::vector<events::test::TestEvent> events;  ///< in the order of packets
+    std::vector<Nanoseconds> origins;             ///< burst origins of batches with events
+    std::uint64_t next_mep = 0;                   ///< next packet to build
 
   private:
     struct Place {
@@ -171,7 +171,7 @@ class RichRig {
         EXPECT_TRUE(source.held.emplace(mfp.mep, mfp).second) << "packet " << mfp.mep << " came twice";
         return 1;
     }
-    /// The first packet of which a source may still have something.
+    /// The first packet for which a source may still have data.
     std::uint64_t next_to_build() const {
         std::uint64_t mep = MfpRing::never;
         for (const auto& source : sources) mep = std::min(mep, source->ring.passed());
@@ -218,7 +218,7 @@ class RichRig {
         return n_read;
     }
 
-    std::vector<Place> places_;  ///< by board
+    std::vector<Place> places_;  ///< source and position of each board
 };
 
 }  // namespace anello::rich::test

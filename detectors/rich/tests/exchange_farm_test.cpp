@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The RICH's boards at several readout units, and builders that merge whole packets: they come to the events to which
-// events::Merger comes that has all boards.
+// Builders merge complete packets of the RICH's boards at several readout units. Their events must be those of an
+// events::Merger that has all boards.
 #include <gtest/gtest.h>
 #include <rapidcheck.h>
 
@@ -18,7 +18,7 @@ namespace {
 using events::BuildCounter;
 using events::test::MergerRig;
 using events::test::TestEvent;
-using Streams = std::vector<Fragments>;  ///< by board
+using Streams = std::vector<Fragments>;  ///< fragments of each board
 
 std::vector<std::uint64_t> keys_of(const std::vector<TestEvent>& events) {
     std::vector<std::uint64_t> keys;
@@ -50,7 +50,7 @@ TEST(RichFarm, AnEventAcrossThePacketsEdgeIsBuiltOnce) {
     rig.expect_balance();
 }
 
-/// Two events are apart where the second's fragments are farther than a window behind the first's.
+/// Two events are separate if the second's fragments come more than a window after the first's.
 TEST(RichFarm, OnlyAPauseBeforeItsEdgeMakesAPacketSure) {
     const auto n_unsure = [](std::uint32_t step_ticks) {
         RichRig rig({});
@@ -129,7 +129,7 @@ TEST(RichFarm, AnEndedBurstGivesAllItsPacketsAndTheNextBeginsBehindThem) {
 TEST(RichFarm, BurstsThatCannotBeAreCounted) {
     RichRig rig({});
     for (std::uint32_t board = 0; board < 4; ++board) {
-        rig.give(board, {{5}}, 0);  // before the first
+        rig.give(board, {{5}}, 0);  // before the first packet
         rig.end(board, 0);
         rig.give(board, {{5}}, 1);
         rig.end(board, 1);
@@ -192,7 +192,7 @@ TEST(RichFarm, WhatFindsNoRoomInAPacketIsCountedOnceAndNotAsOverlap) {
     rig.expect_balance();
 }
 
-/// As a readout unit writes it, whatever the records say.
+/// A packet as a readout unit writes it, with any records.
 std::vector<std::byte> packet_with(const RichFrames& frames, std::uint64_t mep,
                                    const std::vector<wire::rich_frame::Record>& records) {
     std::vector<std::byte> bytes(RichRig::mfp_bytes);
@@ -217,12 +217,12 @@ TEST(RichFarm, RecordsThatCannotBeAreCountedAndLeftOut) {
                end = begin + static_cast<std::uint32_t>(frames.mep_ticks());
     const auto packet = packet_with(frames, mep,
                                     {{.timestamp_ticks = begin, .board = 0},
-                                     {.timestamp_ticks = begin, .board = 4},  // there are four
+                                     {.timestamp_ticks = begin, .board = 4},  // there are only four
                                      {.timestamp_ticks = begin, .board = 255},
                                      {.timestamp_ticks = begin - frames.overlap_ticks() - 1, .board = 1},
                                      {.timestamp_ticks = end + frames.window_ticks + 1, .board = 2},
                                      {.timestamp_ticks = begin + 1, .board = 3},
-                                     {.timestamp_ticks = begin, .board = 3}});  // back in time
+                                     {.timestamp_ticks = begin, .board = 3}});  // earlier than the one before
     const std::array<std::span<const std::byte>, 1> mfps{packet};
     rig.builders[0]->merger.begin({.mep = mep, .n_events = frames.packing, .mfps = mfps});
     EXPECT_EQ(rig.merged(MepMergeCounter::fragments_wrong), 5U);
@@ -230,7 +230,7 @@ TEST(RichFarm, RecordsThatCannotBeAreCountedAndLeftOut) {
     EXPECT_TRUE(rig.builders[0]->merger.try_complete());
 }
 
-/// From the boards through frames: of each readout unit the middle of its boards, of these the middle.
+/// The frames carry the boards' origins: the median of each readout unit's boards, and then the median of these.
 TEST(RichFarm, WhenTheBurstBeganIsTold) {
     RichRig rig({.n_boards_of = {2, 1, 1}});
     const Nanoseconds now_ns = rig.clock.wall_ns();
@@ -292,7 +292,7 @@ RichRigConfig random_config(Dice& dice) {
     boards.keep_incomplete = !dice.one_in(4);
     config.frames.window_ticks = boards.window_ticks;
     config.frames.packing = 1 + dice.below(6);
-    // As short as may be: the more edges, the more often an event lies across one.
+    // Packets are as short as possible, so that many events lie across an edge.
     config.frames.frame_ticks = 4 * config.frames.overlap_ticks() / config.frames.packing + 1 + dice.below(20);
     config.n_boards_of.clear();
     for (std::uint32_t n_left = boards.n_boards; n_left > 0; n_left -= config.n_boards_of.back())
@@ -302,7 +302,7 @@ RichRigConfig random_config(Dice& dice) {
     return config;
 }
 
-/// What boards see of a burst's events: in the order of time, with losses, and jitter within the window.
+/// The boards' fragments of a burst's events: sorted by time, with losses, and with jitter within the window.
 Streams random_burst(Dice& dice, const events::MergerConfig& config, std::uint32_t n_events) {
     Streams streams(config.n_boards);
     std::uint16_t number = 0;
@@ -325,7 +325,7 @@ Streams random_burst(Dice& dice, const events::MergerConfig& config, std::uint32
     return streams;
 }
 
-/// To both, in random pieces and turns; ends come last.
+/// Gives the fragments to both, in random pieces and in random order of boards; the ends come last.
 void feed(Dice& dice, RichRig& farm, MergerRig& alone, const Streams& streams, std::uint32_t burst_id) {
     std::vector<std::size_t> next(streams.size());
     std::size_t n_left = 0;
@@ -347,7 +347,7 @@ void feed(Dice& dice, RichRig& farm, MergerRig& alone, const Streams& streams, s
     for (std::uint32_t board = 0; board < streams.size(); ++board) alone.source.end(board, burst_id);
 }
 
-/// All but when its fragments were placed: there it is when their packet was.
+/// All of an event but the placing times of its fragments: in a farm these are the times of their packet.
 auto content_of(const TestEvent& event) {
     return std::tie(event.event_key, event.fine_time, event.hit_id, event.hit_time_fine, event.missing_boards,
                     event.flags, event.sent_ns, event.kernel_ns);
@@ -358,7 +358,7 @@ TEST(RichFarm, BuildsWhatOneMergerBuildsForAnySplitOfBoards) {
         Dice dice(seed);
         RichRigConfig config = random_config(dice);
         const std::uint32_t n_bursts = 1 + dice.below(2), n_events = dice.below(120);
-        // Room for the last event, and for its jitter.
+        // There must be room for the last event and its jitter.
         config.frames.meps_per_burst =
             static_cast<std::uint32_t>((n_events + 1) * 41 / config.frames.mep_ticks()) + 1 + dice.below(2);
         RichRig farm(config);
@@ -370,7 +370,7 @@ TEST(RichFarm, BuildsWhatOneMergerBuildsForAnySplitOfBoards) {
         farm.expect_balance();
         RC_ASSERT(!::testing::Test::HasFailure());
         RC_PRE(farm.merged(MepMergeCounter::edges_unsure) == 0U);
-        // A board that most others leave alone in a burst is not believed; among a node's few boards that is sooner so.
+        // A board almost alone in a burst counts as wrong, which happens more with few boards: skips such cases.
         RC_PRE(farm.joined(BuildCounter::fragments_ahead) == 0U && alone.value(BuildCounter::fragments_ahead) == 0U);
         RC_CLASSIFY(farm.merged(MepMergeCounter::fragments_from_next) > 0U, "events across an edge");
         RC_ASSERT(farm.events.size() == alone.events.size());

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The RICH's chain with the exchange between two of its stages tells what it tells by itself.
+// The RICH's chain with the exchange between two of its stages reports the same as without it.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <unistd.h>
@@ -20,7 +20,7 @@ using testing::HasSubstr;
 
 constexpr std::size_t max_mfp_bytes = 1 << 18;
 
-/// One node that is a farm by itself.
+/// A farm of a single node.
 pipeline::ExchangeNodeConfig farm_config(const NodeConfig& node) {
     static std::uint64_t farm_id = 500;
     pipeline::ExchangeNodeConfig config;
@@ -28,7 +28,7 @@ pipeline::ExchangeNodeConfig farm_config(const NodeConfig& node) {
     config.exchange.packing = 156;
     RichFrames frames;
     frames.packing = config.exchange.packing;
-    frames.meps_per_burst = static_cast<std::uint32_t>(burst_ms) + 2;  // a packet is a millisecond long
+    frames.meps_per_burst = static_cast<std::uint32_t>(burst_ms) + 2;  // a packet has 1 ms
     config.exchange.n_meps = 2 * frames.meps_per_burst;
     config.exchange.n_credits = 8;
     config.max_mfp_bytes = config.fabric.max_message_bytes = max_mfp_bytes;
@@ -46,13 +46,13 @@ ChainResult run_farm(const NodeConfig& config, const source::FaultsConfig& fault
     return run_through(node, faults);
 }
 
-/// A plug-in or device, and what is told of it.
+/// A plug-in or device, with the expected state and notice.
 struct Algorithm {
     std::string name;
     void (*use)(DeciderConfig&);
     std::string state;
-    std::string fault{};                             ///< in a notice; empty: none
-    TriggerCounter counter = TriggerCounter::count;  ///< the number in it
+    std::string fault{};                             ///< expected in a notice; empty: none
+    TriggerCounter counter = TriggerCounter::count;  ///< counter whose value is in the notice
 };
 
 void PrintTo(const Algorithm& algorithm, std::ostream* out) {
@@ -105,14 +105,14 @@ class AnyAlgorithm : public testing::TestWithParam<Algorithm> {
         GetParam().use(config.trigger);
         return config;
     }
-    /// What is told of plug-in and device; boards may have been silent on a busy machine.
+    /// Notices about plug-in and device only, because boards may have been silent on a busy machine.
     static std::vector<std::string> told(const ChainResult& run) {
         std::vector<std::string> lines;
         for (const std::string& line : run.notices)
             if (line.find("plugin") != line.npos || line.find("CUDA") != line.npos) lines.push_back(line);
         return lines;
     }
-    /// It ends with the exact number.
+    /// The last notice must have the exact number.
     void expect_told(const ChainResult& run) const {
         ASSERT_TRUE(run.finished);
         EXPECT_THAT(run.states.at("trigger"), HasSubstr(GetParam().state));
@@ -145,7 +145,7 @@ TEST_P(AnyAlgorithm, TellsTheSameAloneAndInAFarm) {
 INSTANTIATE_TEST_SUITE_P(Algorithms, AnyAlgorithm, testing::ValuesIn(algorithms),
                          [](const auto& test) { return test.param.name; });
 
-/// Each state of the chain by itself stands in a farm too.
+/// A farm shows each state that the chain shows without a farm.
 TEST(RichFarm, HasTheStatesOfTheChain) {
     const NodeConfig config = node_config({"receive+build", "trigger", "emit+store"});
     const ChainResult alone = run_chain(config), farm = run_farm(config);
@@ -177,7 +177,7 @@ TEST(RichFarm, PublishesDecisions) {
     EXPECT_THAT(run.states.at("publish"), HasSubstr(address + "-meps"));
 }
 
-/// Alone and in a farm.
+/// Runs each test without and with a farm.
 class EitherWay : public testing::TestWithParam<bool> {
   protected:
     ChainResult run(const NodeConfig& config) const { return GetParam() ? run_farm(config) : run_chain(config); }
@@ -192,7 +192,7 @@ class EitherWay : public testing::TestWithParam<bool> {
 TEST_P(EitherWay, ABoardThatComesBackIsTold) {
     NodeConfig config = node_config({"receive+build", "trigger", "emit+store"});
     config.build.timeout_ns = 20'000'000;
-    const std::uint32_t quiet = n_boards - 1;  // has nothing for the first burst
+    const std::uint32_t quiet = n_boards - 1;  // sends nothing in the first burst
     const auto run_it = [&](auto& node) {
         RichSourceConfig first = source_config(node.ports()), second = first;
         first.n_bursts = second.n_bursts = 1;
@@ -218,7 +218,7 @@ TEST_P(EitherWay, ABoardThatComesBackIsTold) {
     EXPECT_THAT(run.notices, Contains(HasSubstr("board " + std::to_string(quiet) + " was silent and sends again")));
 }
 
-/// Decides nothing before it may.
+/// Decides nothing before the test allows it.
 class WaitingPlugin final : public Plugin {
   public:
     explicit WaitingPlugin(const std::atomic<bool>& may_decide) : may_decide_(may_decide) {}

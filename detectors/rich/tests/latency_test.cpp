@@ -8,7 +8,7 @@ namespace {
 
 TEST(LatencyRecorder, CutsTheWayAtEachStamp) {
     const Nanoseconds sent[]{1000, 1000, 2000}, kernel[]{1500, 1500, 2600}, placed[]{3000, 3000, 3000};
-    const std::uint64_t event_key[]{0, 0, 4};  // ticks of 24.951 ns, as many 1/256 of one
+    const std::uint64_t event_key[]{0, 0, 4};  // timestamps in ticks of 24.951 ns
     const std::uint8_t fine_time[]{0, 128, 128};
     DecisionBatch batch{};
     batch.n_events = 3;
@@ -42,7 +42,7 @@ TEST(LatencyRecorder, CutsTheWayAtEachStamp) {
     EXPECT_EQ(latency.event_to_decided().bin(0).max_ns, 5200U);
 }
 
-/// Sent before they were: their source runs ahead of its clock, or lies.
+/// Events that were sent before their time: their source runs ahead of its clock, or sends wrong times.
 TEST(LatencyRecorder, BelievesNoEventThatWasSentBeforeItWas) {
     const Nanoseconds sent[]{1000, 1000}, kernel[]{1500, 1500}, placed[]{3000, 3000};
     const std::uint64_t event_key[]{0, 0xffffffff};

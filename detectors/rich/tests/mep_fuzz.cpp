@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// MEP with TEL62 payload: any bytes give a verdict; an ok packet is written again to the same bytes, and the hits of
-// an ok payload, encoded and decoded again, are the same hits.
+// MEP with TEL62 payload: any bytes give a verdict. A packet with the verdict ok is encoded again to the same bytes,
+// and the hits of an ok payload are the same after encoding and decoding.
 #include <algorithm>
 #include <cstdlib>
 #include <cstring>
@@ -31,7 +31,7 @@ bool near(const tel62::Hit& hit, std::uint32_t event_ticks) {
     return distance < 0x1000;
 }
 
-/// Encoding needs hits close to their event; others are only decoded.
+/// Encodes and decodes only hits close to their event, because encoding needs this.
 void check_hits(std::vector<tel62::Hit> hits, std::uint8_t board, std::uint32_t event_ticks) {
     if (!std::all_of(hits.begin(), hits.end(), [&](const tel62::Hit& hit) { return near(hit, event_ticks); })) return;
     std::vector<std::byte> payload(4 * (1 + 4 + 2 * hits.size()));
@@ -82,7 +82,7 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
 
 extern "C" std::size_t LLVMFuzzerMutate(std::uint8_t* data, std::size_t size, std::size_t max_size);
 
-/// Three mutants of four get a right length, or few would come past the header.
+/// Gives three of four mutants a correct length; otherwise few would pass the header's check.
 extern "C" std::size_t LLVMFuzzerCustomMutator(std::uint8_t* data, std::size_t size, std::size_t max_size,
                                                unsigned seed) {
     size = LLVMFuzzerMutate(data, size, max_size);

@@ -15,13 +15,13 @@
 #include "rich/tests/ring_conformance.hpp"
 #include "rich/tests/rings/score.hpp"
 
-/// The likelihood of the second tier against its definition, in double precision.
+/// Compares the likelihood of the second tier with its definition, in double precision.
 namespace anello::rich {
 namespace {
 
 using Lanes = ScalarLanes;
 
-/// Chords of a disc convolved with a Gaussian, of unit area, by the sum over many chords.
+/// Chords of a disc convolved with a Gaussian, normalised to unit area, from a sum over many chords.
 double profile_per_mm(double miss_mm, double radius_mm, double smear_mm) {
     constexpr int n = 4000;
     double sum = 0;
@@ -70,7 +70,7 @@ TEST(Mixture, TheFallIsTheProfilesSlope) {
     }
 }
 
-/// The mean square of the slope of the logarithm.
+/// The information is the mean square of the slope of the logarithm.
 TEST(Mixture, TheInformationOfAHitIsThatOfTheProfile) {
     for (const double smear_mm : {1.2, 2.0, 3.0}) {
         const double width = width_mm(radius_mm, smear_mm);
@@ -108,7 +108,7 @@ RingSet true_rings(const rings::Sample& sample, std::uint32_t event) {
     return rings;
 }
 
-/// The definition, with the profile of the kernel.
+/// The likelihood by its definition, with the profile of the kernel.
 double log_likelihood_of(const EventHits& hits, const RingSet& rings, const MultiRingParameters& p) {
     const double width = width_mm(double{p.pmt_radius_mm}, double{p.smear_mm});
     const ProfileShape shape = shape_of<Lanes>(p.smear_mm / p.pmt_radius_mm);
@@ -154,7 +154,7 @@ TEST(Mixture, TheFitMakesRingsLikelier) {
         RingSet start = true_rings(sample, event);
         for (int k = 0; k < start.n; ++k) start.a[k] += 0.04f;
         const RingSet fitted = fit_mixture<Lanes>(hits, p, start, table).rings;
-        if (fitted.n < start.n) continue;  // a ring of few hits
+        if (fitted.n < start.n) continue;  // a ring with few hits was dropped
         const double gain = log_likelihood_of(hits, fitted, p) - log_likelihood_of(hits, start, p);
         gained += gain;
         n_worse += gain < -0.5;
@@ -163,7 +163,7 @@ TEST(Mixture, TheFitMakesRingsLikelier) {
     EXPECT_LT(n_worse, 0.03 * sample.n_events());
 }
 
-/// A ring that none of the hits asks for brings nothing.
+/// A ring without hits adds no likelihood.
 TEST(Mixture, ARingWithoutHitsGoes) {
     const MultiRingParameters p;
     const auto sample = conformance::sample_of(2, 9600, 100);
@@ -206,7 +206,7 @@ TEST(Mixture, ARadiusCostsWhatIsKnownOfItBeforehand) {
     }
 }
 
-/// What draws a step is the slope of what a radius costs.
+/// The pull of the prior on a step is the slope of its cost.
 TEST(Mixture, AnExpectedRadiusDrawsByItsSlope) {
     const MultiRingParameters p = with_radii(180, 12);
     const MixtureModel model = model_of<Lanes>(p, 1);
@@ -220,7 +220,7 @@ TEST(Mixture, AnExpectedRadiusDrawsByItsSlope) {
     }
 }
 
-/// Hits on a third of a circle hardly tell its radius from its centre's distance.
+/// Hits on a third of a circle hardly distinguish its radius from the distance of its centre.
 TEST(Mixture, ARadiusThatHitsHardlyTellIsDrawnToItsMean) {
     std::mt19937_64 random(9650);
     std::normal_distribution<double> smear_mm(0, 4.5), spread_mm(0, 5);
@@ -252,7 +252,7 @@ TEST(Mixture, ARadiusThatHitsHardlyTellIsDrawnToItsMean) {
     EXPECT_LT(squared_mm2[1], 0.5 * squared_mm2[0]);
 }
 
-/// Candidates around the true rings: some are theirs, moved a little, some belong to nothing.
+/// Candidates around the true rings: some are true rings moved a little, some belong to no ring.
 Pool candidates_near(const RingSet& rings, std::mt19937_64& random) {
     std::uniform_real_distribution<float> away(-0.3f, 0.3f);
     Pool pool{};
@@ -283,7 +283,7 @@ double greatest_gain(const EventHits& hits, const MultiRingParameters& p, const 
     return greatest;
 }
 
-/// One of the rings is missing, or wrong: the best exchange is that which the definition finds among all.
+/// When one of the rings is missing or wrong, the best exchange is the one that the definition gives as best of all.
 TEST(Exchange, TheBestIsTheLikeliestOfAll) {
     const MultiRingParameters p;
     std::mt19937_64 random(9651);
@@ -313,12 +313,12 @@ TEST(Exchange, TheBestIsTheLikeliestOfAll) {
             ++n_events;
         }
     }
-    // Misses are linear there: exact to first order.
+    // The kernel's misses are linear, so they are exact to first order only.
     EXPECT_LT(off_likelihood / n_events, 0.7);
     EXPECT_LT(off_best / n_events, 0.1);
 }
 
-/// Twice as many hits as a ring has would be likelier of two rings in one place.
+/// A ring with twice the usual hits would be more likely two rings in one place.
 TEST(Exchange, ABrightRingIsNotTakenForTwo) {
     std::mt19937_64 random(9653);
     std::normal_distribution<float> smear_mm(0, 4.5f);
@@ -337,7 +337,7 @@ TEST(Exchange, ABrightRingIsNotTakenForTwo) {
     }
 }
 
-/// To tell which are the strongest, their strengths are halved again and again.
+/// The search for the strongest candidates halves the range of strengths repeatedly.
 TEST(Candidates, TheStrongestStay) {
     std::mt19937_64 random(9652);
     std::uniform_real_distribution<float> strength(3.5f, 25);
@@ -383,7 +383,7 @@ rings::Score score_of(const MultiRingParameters& p, const rings::Sample& sample)
     return score;
 }
 
-/// Without a step more rings are lost, one in so many events at least, and a tenth more ghosts found.
+/// Without a step of the finder more rings are lost, at least one per n_events, or 10 % more ghosts are found.
 void expect_worse_without(std::uint32_t MultiRingParameters::*step, const rings::Sample& sample, long n_events_a_ring) {
     MultiRingParameters p;
     const rings::Score with = score_of(p, sample);
@@ -401,7 +401,7 @@ TEST(Exchange, LikelierCandidatesAreFoundMoreOften) {
     expect_worse_without(&MultiRingParameters::max_exchanges, conformance::sample_of(4, 9710, 3000), 50);
 }
 
-/// One ring, which the first tier fits: a search around it by the definition, in double precision.
+/// For one ring, which the first tier fits: a search around it with the definition, in double precision, is not better.
 TEST(Mixture, ARingAloneIsWhereItsHitsAreLikeliest) {
     const MultiRingParameters p;
     const auto sample = conformance::sample_of(1, 9720, 400);
@@ -436,7 +436,7 @@ TEST(Mixture, ARingAloneIsWhereItsHitsAreLikeliest) {
     EXPECT_GT(n_still, 0.9 * n_rings);
 }
 
-/// Where the work does not suffice, the event says so; the others are as without a limit.
+/// An event that needs more work than the limit is flagged; the others are the same as without a limit.
 TEST(Work, AnEventThatTakesMoreIsCutAndSaysSo) {
     const auto sample = conformance::sample_of(4, 9730, 300);
     RingFinderConfig config;
@@ -461,7 +461,7 @@ TEST(Work, AnEventThatTakesMoreIsCutAndSaysSo) {
     EXPECT_GT(n_cut_before, 290U);
 }
 
-/// Qualities of the true rings: nothing that a finder does to them is in the comparison.
+/// Qualities of the true rings, so that the comparison does not depend on a finder.
 struct Judged {
     rings::Sample sample;
     std::vector<EventRings> events;
@@ -504,7 +504,7 @@ TEST(RingQuality, TheLikelihoodRatioIsWhatTheLikelihoodLosesWithoutTheRing) {
     }
 }
 
-/// Rings cross, and noise lies on rings: a few hits in a hundred cannot be told.
+/// Rings cross, and noise hits are on rings: a few per cent of the hits cannot be assigned correctly.
 TEST(RingQuality, HitsAreAssignedToTheRingThatMadeThem) {
     const double least[] = {1, 0.96, 0.92, 0.88};
     for (const int n_rings : {1, 2, 3}) {
@@ -522,7 +522,7 @@ TEST(RingQuality, HitsAreAssignedToTheRingThatMadeThem) {
     }
 }
 
-/// A full ring of n hits: variances of centre and radius are 2/n and 1/n of a hit's.
+/// For a full ring of n hits, the variances of centre and radius are 2/n and 1/n of a hit's variance.
 TEST(RingQuality, TheCovarianceOfAFullRingIsTheTextbooks) {
     constexpr int n = 32;
     std::vector<float> x_mm, y_mm;
@@ -547,7 +547,7 @@ TEST(RingQuality, HitsThatAreNoCircleTellNothing) {
     const std::uint32_t offset[] = {0, 4, 4, 2};
     const float x_mm[] = {150, 150, 150, 1e9F}, y_mm[] = {0, 0, 0, 0};
     const EventRings found{1, 0, {{0, 0, 150, 3}}};
-    for (std::uint32_t event = 0; event < 3; ++event) {  // hits in one place, none, offsets that fall
+    for (std::uint32_t event = 0; event < 3; ++event) {  // hits in one place, no hits, decreasing offsets
         RingQuality quality{};
         std::int8_t hit_ring[] = {7, 7, 7, 7};
         judge_rings({}, {3, offset, x_mm, y_mm}, event, found, &quality, hit_ring);

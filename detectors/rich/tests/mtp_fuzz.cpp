@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// MTP: any bytes give a verdict; what is ok is written again to the same bytes, timestamp words left out.
+// MTP: any bytes give a verdict; a packet that is ok is encoded again to the same bytes, without timestamp words.
 #include <cstdlib>
 #include <cstring>
 #include <vector>
@@ -43,7 +43,7 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
 
 extern "C" std::size_t LLVMFuzzerMutate(std::uint8_t* data, std::size_t size, std::size_t max_size);
 
-/// Three mutants of four get a right length, or few would come past the header.
+/// Gives three of four mutants a correct length; otherwise few would pass the header's check.
 extern "C" std::size_t LLVMFuzzerCustomMutator(std::uint8_t* data, std::size_t size, std::size_t max_size,
                                                unsigned seed) {
     size = LLVMFuzzerMutate(data, size, max_size);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The whole chain over loopback sockets: simulated front ends, node, listener, file. What was sent is accounted for.
+// The whole chain over loopback sockets: simulated front ends, node, listener, file. It accounts for all that was sent.
 #include "rich/chain/node.hpp"
 
 #include <gmock/gmock.h>
@@ -46,11 +46,11 @@ void expect_balance(const ChainResult& run) {
     EXPECT_EQ(run.node.at("listener").at("frames"), run.node.at("emit").at("frames_sent"));
 }
 
-/// How a test lays the chain out.
+/// A test's layout of the chain.
 struct ChainLayout {
     std::string name;
     std::vector<std::string> threads;
-    std::uint32_t n_lanes = 1;  ///< of receive
+    std::uint32_t n_lanes = 1;  ///< lanes of the stage receive
 
     NodeConfig config() const {
         NodeConfig config = node_config(threads);
@@ -102,7 +102,7 @@ TEST(Node, RefusesLanesWithoutPortsAndBackendsThatHaveOne) {
     EXPECT_THROW(Node{config}, ConfigError);
 }
 
-/// What is drained of the chain is said by the stage that gives the batches back.
+/// The stage that gives the batches back reports when the chain has drained.
 TEST(RichDecisions, HaveDrainedWhenTheLastBatchIsBack) {
     CounterPage page;
     RichDecisions decisions(node_config({"receive+build+trigger+emit+store"}), SystemClock::instance(), page);
@@ -149,7 +149,7 @@ TEST(Node, CarriesNa62sOwnPackets) {
     NodeConfig config = node_config({"receive+build", "trigger+emit+store"});
     for (std::uint16_t board = 0; board < n_boards; ++board) config.intake.unpackers[board] = mep_board(0x1C, board);
     const ChainResult run = run_chain(config, {}, Format::mep);
-    // A burst of MEPs ends with an event of its own, the end-of-burst trigger.
+    // A burst of MEPs ends with a special event, the end-of-burst trigger.
     const std::uint64_t n_events = run.source.at("source").at("events") + run.source.at("source").at("bursts");
     EXPECT_EQ(run.node.at("trigger").at("events"), n_events);
     EXPECT_EQ(run.node.at("build").at("events_complete"), n_events);

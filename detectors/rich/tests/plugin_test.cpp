@@ -24,7 +24,7 @@ std::string plugin_path(const std::string& name) {
     return ANELLO_TEST_PLUGINS "/libplugin_" + name + ".so";
 }
 
-/// Ids 0..11 on a circle of 150 mm around (20, -10) mm.
+/// Positions of ids 0..11 on a circle of 150 mm around (20, -10) mm.
 std::vector<HitPosition> circle() {
     std::vector<HitPosition> positions;
     for (int i = 0; i < 12; ++i)
@@ -33,7 +33,7 @@ std::vector<HitPosition> circle() {
     return positions;
 }
 
-/// Three events: all of the circle, nothing, three of its hits. The first has a hit out of time in the middle.
+/// Three events: the whole circle with a hit out of time in the middle, no hits, three hits of the circle.
 class PluginTest : public testing::Test {
   protected:
     PluginTest() : memory(events::batch_bytes(shape)), batch(events::columns_of(memory, shape)) {
@@ -196,7 +196,7 @@ INSTANTIATE_TEST_SUITE_P(
                     Wrong{plugin_path("single_ring_cut"), "two", "such as: 4 21 400"}),
     [](const auto& wrong) {
         return "number" + std::to_string(wrong.index);
-    });  // ctest would print the strings' addresses
+    });  // without names ctest would print the strings' addresses
 
 }  // namespace
 }  // namespace anello::rich::plugin_test

@@ -11,7 +11,7 @@
 
 #include "rich/rings/ring_finder.hpp"
 
-/// Slow, plain, double-precision versions of the ring finders, in mm, written apart from the kernels.
+/// Slow, simple, double-precision versions of the ring finders, in mm, written independently of the kernels.
 namespace reference {
 
 using anello::rich::Acceptance;
@@ -36,7 +36,7 @@ inline bool accepts(const Acceptance& a, const Circle& c) {
            c.r < a.radius_max_mm;
 }
 
-/// Solves a 3x3 system by Cramer's rule; nothing when it is singular.
+/// Solves a 3x3 system by Cramer's rule; no result if it is singular.
 using Row = std::array<double, 3>;
 inline double determinant(const Row& a, const Row& b, const Row& c) {
     return a[0] * (b[1] * c[2] - b[2] * c[1]) - a[1] * (b[0] * c[2] - b[2] * c[0]) + a[2] * (b[0] * c[1] - b[1] * c[0]);
@@ -84,7 +84,7 @@ inline std::optional<Circle> crawford(const Hits& hits) {
     return algebraic_fit(hits, std::vector<double>(hits.size(), 1.0));
 }
 
-/// What Taubin's fit minimises.
+/// The function that Taubin's fit minimises.
 inline double taubin_objective(const Hits& hits, const Circle& c) {
     double algebraic = 0, gradient = 0;
     for (const Hit& h : hits) {
@@ -186,7 +186,7 @@ inline Circles histogram(Hits hits, const HistogramParameters& p, const Acceptan
     return rings;
 }
 
-/// The least |AD BC + AB CD - AC BD| over the orderings of the four points.
+/// The smallest |AD BC + AB CD - AC BD| over the orderings of the four points.
 inline double ptolemy(const Hit& a, const Hit& b, const Hit& c, const Hit& d) {
     const auto l = [](const Hit& p, const Hit& q) { return std::hypot(p.x - q.x, p.y - q.y); };
     const double p = l(a, b) * l(c, d), q = l(a, d) * l(b, c), r = l(a, c) * l(b, d);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// RICH frame: of any bytes, behind any stamp of the packet (the first 8), what is read as records is written again to
-// the same bytes, and the rest is too short for one.
+// RICH frame: the first 8 bytes are the packet's time. Records read from any bytes after it are written again to the
+// same bytes, and the rest is too short for a record.
 #include <cstdlib>
 #include <cstring>
 #include <vector>
@@ -15,7 +15,7 @@ void require(bool condition) {
     if (!condition) std::abort();
 }
 
-/// Stamps lie within one turn of their low half before the packet's.
+/// Times are before the packet's time by less than a full cycle of their low half.
 void check_stamp(std::int64_t stamp_ns, std::int64_t ready_ns) {
     constexpr std::uint64_t turn_ns = std::uint64_t{1} << 32;
     require(stamp_ns == 0 || static_cast<std::uint64_t>(ready_ns) - static_cast<std::uint64_t>(stamp_ns) < turn_ns);
@@ -27,7 +27,7 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
     if (size < 8) return 0;
     const auto* bytes = reinterpret_cast<const std::byte*>(data);
     const auto ready_ns = static_cast<std::int64_t>(anello::wire::load_le<std::uint64_t>(bytes));
-    // A heap block of the exact size shows any read beyond the fragment.
+    // With a heap block of the exact size, a sanitizer finds any read beyond the fragment.
     const std::vector<std::byte> fragment(bytes + 8, bytes + size);
     std::vector<std::byte> again(fragment.size());
     rich_frame::Reader reader(fragment, ready_ns);

@@ -59,7 +59,7 @@ TEST(RichFrame, TellsWhenTheBurstBegan) {
          {ready_ns, std::int64_t{1} << 32, (std::int64_t{1} << 32) - 1, std::int64_t{5}}) {
         std::array<std::byte, record_header_bytes> bytes{};
         write(origin_record(origin_ns), bytes.data());
-        Reader reader(bytes, ready_ns + 90'000'000'000);  // long after a low half would have turned
+        Reader reader(bytes, ready_ns + 90'000'000'000);  // longer than a full cycle of the low half
         Record record;
         ASSERT_TRUE(reader.next(record));
         EXPECT_TRUE(is_origin(record));

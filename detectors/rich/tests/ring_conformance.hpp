@@ -10,8 +10,8 @@
 #include "rich/tests/reference.hpp"
 #include "rich/tests/rings/sample.hpp"
 
-/// The conformance suite of ring finding: every algorithm of a backend against the reference. A backend is a function;
-/// the suite is instantiated once per instruction set, and may be for any other processor.
+/// The conformance suite of ring finding compares every algorithm of a backend with the reference. A backend is a
+/// function; the suite is instantiated for each instruction set, and can be for any other processor.
 namespace conformance {
 
 using Backend = std::function<void(const anello::rich::RingFinderConfig&, const anello::rich::HitsView&,
@@ -43,7 +43,7 @@ inline std::vector<anello::rich::EventRings> run(const Backend& backend, anello:
     return out;
 }
 
-/// Flags, and of each ring every value: not the two bytes behind it in memory, which nobody writes.
+/// The flags, and all values of each ring, but not the two padding bytes after it, which nothing writes.
 inline auto values_of(const anello::rich::EventRings& event) {
     std::vector<std::array<float, 4>> rings;
     for (int k = 0; k < event.n_rings; ++k) {
@@ -57,7 +57,7 @@ inline double difference_mm(const anello::rich::Ring& ring, const reference::Cir
     return std::max({std::abs(ring.x_mm - c.x), std::abs(ring.y_mm - c.y), std::abs(ring.radius_mm - c.r)});
 }
 
-/// Same number of rings, each within the tolerance, in the same order.
+/// True if the number of rings is the same, and each agrees within the tolerance, in the same order.
 inline bool same_rings(const anello::rich::EventRings& found, const reference::Circles& wanted, double tolerance_mm) {
     if (found.n_rings != wanted.size()) return false;
     for (std::size_t k = 0; k < wanted.size(); ++k)
@@ -65,7 +65,7 @@ inline bool same_rings(const anello::rich::EventRings& found, const reference::C
     return true;
 }
 
-/// The share of events whose rings are those of the reference. Not all: where a hit lies on the edge of a window or a
+/// Fraction of events whose rings are those of the reference. It may be below 1: if a hit is on the edge of a window or
 /// bin, single and double precision may decide differently.
 inline double share_equal(const Backend& backend, anello::rich::Algorithm algorithm, const rings::Sample& sample,
                           double tolerance_mm,
@@ -76,7 +76,7 @@ inline double share_equal(const Backend& backend, anello::rich::Algorithm algori
     return static_cast<double>(equal) / static_cast<double>(out.size());
 }
 
-/// The share of events whose rings are those of the scalar build, within 0.2 mm.
+/// Fraction of events whose rings are those of the scalar build, within 0.2 mm.
 inline double share_as_scalar(const Backend& backend, anello::rich::RingFinderConfig config,
                               const rings::Sample& sample) {
     std::vector<anello::rich::EventRings> out(sample.n_events()), scalar(sample.n_events());
@@ -93,7 +93,7 @@ inline double share_as_scalar(const Backend& backend, anello::rich::RingFinderCo
     return static_cast<double>(equal) / static_cast<double>(out.size());
 }
 
-/// One circle, if it lies in the acceptance and enough hits lie near it.
+/// The circle, if it is in the acceptance and enough hits are near it.
 inline reference::Circles if_ring(const std::optional<reference::Circle>& c, const reference::Hits& hits,
                                   double window_mm) {
     const anello::rich::RingFinderConfig config;

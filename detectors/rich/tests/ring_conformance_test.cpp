@@ -44,7 +44,7 @@ Place processor(Isa isa) {
 Place cuda_device() {
     return {"cuda", CudaRingFinder::unavailable_reason(),
             [](const RingFinderConfig& config, const HitsView& hits, EventRings* rings) {
-                CudaRingFinder finder(config, 256, 256 * max_hits_per_event);  // smaller than the samples: in pieces
+                CudaRingFinder finder(config, 256, 256 * max_hits_per_event);  // samples need several pieces
                 ASSERT_TRUE(finder.find(hits, rings));
             }};
 }
@@ -124,7 +124,7 @@ rings::Score score(const std::vector<EventRings>& out, const rings::Sample& samp
     return sum;
 }
 
-/// The floor of the published quality, with room for the statistics of 1500 events.
+/// Lower limits of the published quality, with a margin for the statistics of 1500 events.
 TEST_P(RingConformance, multiring_has_its_quality) {
     struct Floor {
         int n_rings;
@@ -138,8 +138,7 @@ TEST_P(RingConformance, multiring_has_its_quality) {
     }
 }
 
-/// Of events with one ring, which is fitted alone, and with three; with nothing known of radii, and with an
-/// expectation.
+/// For events with one ring, which is fitted alone, and with three; without and with a prior of the radii.
 TEST_P(RingConformance, multiring_agrees_with_the_scalar_build) {
     for (const int n_rings : {1, 3})
         for (const float radius_sd_mm : {0.0f, 20.0f}) {

@@ -49,7 +49,7 @@ TEST(RingFinderProperty, garbage_in_rings_or_nothing_out) {
     EXPECT_TRUE(held);
 }
 
-/// Every number of a table at any value that it may have, small ones as often as large.
+/// Draws every number of a table from its allowed values, small ones as often as large ones.
 template <class Config>
 void set_anything(const anello::Keys<Config>& table, std::mt19937_64& random, Config& config) {
     for (const auto& key : table.keys) {
@@ -64,7 +64,7 @@ void set_anything(const anello::Keys<Config>& table, std::mt19937_64& random, Co
     }
 }
 
-/// Hits on circles, on a line, in one place and anywhere.
+/// Adds hits on circles, on a line, in one place and anywhere.
 void add_hits(std::mt19937_64& random, std::vector<float>& x, std::vector<float>& y) {
     std::uniform_real_distribution<float> anywhere_mm(-400, 400), angle(0, 6.2831853f);
     const auto kind = random() % 5;

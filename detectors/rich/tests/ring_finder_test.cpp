@@ -82,7 +82,7 @@ TEST(RingFinderConfig, absurd_values_are_refused) {
     refused([](auto& c) { c.single.flatness = 0; });
 }
 
-/// What a parameter may at most be, it must be refused beyond.
+/// A value above a parameter's maximum must be refused.
 template <typename Part, typename T>
 void expect_bounded(Part RingFinderConfig::*part, T Part::*parameter, const std::string& field) {
     RingFinderConfig config;
@@ -284,7 +284,7 @@ void expect_sane(const std::vector<EventRings>& events) {
 }
 
 TEST_P(EveryFinder, finds_a_clean_ring_for_any_number_of_hits) {
-    // The histograms need the hits of two bins to pass the threshold, and do not refine.
+    // The histograms need the hits of two bins to pass the threshold, and have no refinement.
     const auto algorithm = std::get<0>(GetParam());
     const bool coarse = algorithm == Algorithm::histogram8x8 || algorithm == Algorithm::histogram;
     const int first = coarse ? 24 : 6;

@@ -6,12 +6,12 @@
 
 #include "rich/tests/rings/sample.hpp"
 
-/// The samples on which ring finders are compared.
+/// Tests of the samples on which ring finders are compared.
 namespace {
 
 using Positions = std::vector<std::pair<float, float>>;
 
-/// The hits of each event; events of few hits are alike by chance.
+/// The hits of each event, except events with few hits, which may be equal by chance.
 std::set<Positions> events_of(std::uint64_t seed) {
     const rings::Sample sample = rings::simulate(rings::PmtLattice(), {}, seed, 300);
     std::set<Positions> events;
@@ -24,7 +24,7 @@ std::set<Positions> events_of(std::uint64_t seed) {
     return events;
 }
 
-/// Those that begin a few numbers later in one sequence would fall into step with each other.
+/// Seeds that begin only a few numbers apart in one sequence would give the same numbers after a while.
 TEST(RingSample, SeedsNextToEachOtherShareNoEvent) {
     const std::set<Positions> first = events_of(7500);
     EXPECT_GT(first.size(), 200U);

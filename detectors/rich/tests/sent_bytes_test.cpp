@@ -9,9 +9,9 @@
 #include "unit/source/capture_sink.hpp"
 #include "unit/source/sent_log_check.hpp"
 
-/// What the boards send for a seed, datagram by datagram with send stamps and markers, is held by its checksum: files,
-/// measurements and other programs' tests rely on getting the same again. A change of these numbers is a change of
-/// what every user's simulated front ends send.
+/// Checksums fix the boards' datagrams for a seed, with send times and markers: files, measurements and tests of other
+/// programs rely on getting the same datagrams again. If these numbers change, the simulated front ends of every user
+/// send other data.
 namespace anello::rich::sent_bytes_test {
 
 using source::test::CaptureSink;

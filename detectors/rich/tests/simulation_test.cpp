@@ -28,7 +28,7 @@ double hits_per_event(const EventSample& sample) {
     return static_cast<double>(sample.hits.size()) / sample.n_events();
 }
 
-// Radii and thresholds as tabulated for f = 17.02 m and R_e = 189.65 mm.
+// Radii and thresholds are the tabulated ones for f = 17.02 m and R_e = 189.65 mm.
 TEST(CherenkovOptics, GivesTheKnownRadiiAndThresholds) {
     const CherenkovOptics optics(189.65);
     EXPECT_NEAR(optics.refractive_index() - 1, 62e-6, 0.3e-6);
@@ -83,14 +83,14 @@ TEST(RichSimulation, AnElectronRingHasTheMeasuredYieldAndResolution) {
 
 TEST(RichSimulation, YieldFollowsTheSquareOfTheRadius) {
     RichSimulationConfig config = electrons_only();
-    config.centre_x_mm = -150, config.centre_y_mm = 0, config.centre_sd_mm = 20;  // whole rings only
+    config.centre_x_mm = -150, config.centre_y_mm = 0, config.centre_sd_mm = 20;  // so that rings are complete
     config.merge_ns = 0;
     config.mirror_x_sd_mm = 1000;
     const double at_full = hits_per_event(RichSimulation(config).simulate(5'000));
     config.electron_share = 0, config.pion_share = 1;
     config.momentum_min_gev = 20, config.momentum_mean_gev = config.momentum_max_gev = 20.001;
     const double at_20_gev = hits_per_event(RichSimulation(config).simulate(5'000));
-    // At merge_ns = 0 only photons in the same PMT within one fine time merge, so the law shows.
+    // At merge_ns = 0 only photons in the same PMT within one fine time merge, so the number of hits follows the law.
     EXPECT_NEAR(at_20_gev / at_full, std::pow(148.0 / 189.65, 2), 0.03);
 }
 
@@ -108,7 +108,7 @@ TEST(RichSimulation, TheBriefSampleHasItsYieldAndMultiplicity) {
     const EventSample single = RichSimulation(config).simulate(10'000);
     EXPECT_NEAR(hits_per_event(single), 15.8, 0.25);
     std::uint32_t n_on_both = 0;
-    double unequal = 0;  // squared difference of the disks' shares, but for what is chance
+    double unequal = 0;  // squared difference of the disks' shares, minus the random part
     for (std::uint32_t event = 0; event < single.n_events(); ++event) {
         double n_on[2] = {0, 0};
         for (const SampleHit& hit : single.hits_of(event)) ++n_on[hit.pmt / 976];

@@ -41,7 +41,7 @@ RichSourceConfig short_run() {
     return config;
 }
 
-/// A run in simulated time.
+/// Runs the source in simulated time.
 struct WholeRun {
     explicit WholeRun(const RichSourceConfig& config, Nanoseconds step_ns = 10'000)
         : pool(sample(), config.format, config.hit_times), source(config, pool, sink, clock, page) {
@@ -169,7 +169,7 @@ TEST(RichSource, TimesArePoissonWithDeadTime) {
     const double mean = sum / static_cast<double>(n), sd = std::sqrt(squares / static_cast<double>(n) - mean * mean);
     EXPECT_GE(least, 8U * 256);
     EXPECT_NEAR(mean / mean_fine, 1, 0.02);
-    EXPECT_NEAR(sd / (mean_fine - dead_fine), 1, 0.03);  // an exponential's spread is its mean
+    EXPECT_NEAR(sd / (mean_fine - dead_fine), 1, 0.03);  // the spread of an exponential is its mean
     EXPECT_LT(static_cast<double>(received.times_fine.back()) * anello::fine_time_ns, 100e6);
 }
 
@@ -231,7 +231,7 @@ TEST(RichSource, ItSleepsUntilAPacketIsDueAndNoLonger) {
         ++n_sleeps;
     }
     const std::size_t n_packets = sink.streams[0].size();
-    EXPECT_LE(n_sleeps, n_packets + n_packets / 4);  // all boards' packets are due at once
+    EXPECT_LE(n_sleeps, n_packets + n_packets / 4);  // packets of all boards are due at the same time
     for (const auto& datagram : sink.streams[0]) {
         const Received packet = receive({datagram});
         if (packet.times_fine.empty() || packet.event_keys.front() >> 32 != 0) continue;  // of the first burst
@@ -271,7 +271,7 @@ TEST(RichSource, FarBehindItForgoesTimeInsteadOfSendingAFlood) {
     CounterPage page;
     RichSource source(config, pool, sink, clock, page);
     source.do_work();
-    clock.advance(100'000'000);  // stopped by someone for 100 ms
+    clock.advance(100'000'000);  // the process is stopped for 100 ms
     for (int i = 0; i < 1'000; ++i) source.do_work();
     const std::uint64_t n_events = source.counters()[GeneratorCounter::events];
     EXPECT_NEAR(static_cast<double>(n_events), 1'000, 150);  // 1 ms at 1 MHz
@@ -296,7 +296,7 @@ TEST(RichSource, CountersExplainEveryFault) {
         EXPECT_EQ(received.sum.n_events,
                   count("fragments") - count("fragments_lost_injected") - count("fragments_corrupted_injected") -
                       count("fragments_truncated_injected") + count("fragments_duplicated_injected"));
-        // Totals say what was meant to be sent.
+        // Totals count the packets made, also those that were withheld.
         EXPECT_EQ(received.end_totals.back().n_packets, count("packets"));
         EXPECT_EQ(received.end_totals.back().n_events, count("fragments"));
         std::uint64_t n_back = 0;
@@ -472,7 +472,7 @@ TEST(RichSource, RefusesConfigurationsThatCannotWork) {
     refuses([](auto& c) { c.boards[1].board = 0; });
     refuses([](auto& c) { c.boards[1].board = 4; });
     refuses([](auto& c) { c.mtu_bytes = 500; });
-    refuses([](auto& c) { c.hit_times = false; });  // not that of the pool
+    refuses([](auto& c) { c.hit_times = false; });  // differs from the pool
     refuses([](auto& c) { c.format = Format::mep; });
     refuses([](auto& c) { c.faults.loss = 0.6, c.faults.corrupt = 0.6; });
     refuses([](auto& c) { c.faults.dead_board = 4; });

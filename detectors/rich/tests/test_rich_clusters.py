@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Time clusters: hits of one event in groups, made up and real."""
+"""Time clusters of the hits of invented and real events."""
 
 import csv
 from dataclasses import dataclass
@@ -50,7 +50,7 @@ def test_wrong_arguments_are_explained(arguments: Any, options: dict[str, Any], 
 # --- An event of NA62, exactly ------------------------------------------------------------------------------------
 @dataclass(frozen=True)
 class Event:
-    """Hits of one event of NA62, in the fit frame of 2016, and their times from the event's time."""
+    """Hits of one event of NA62, in the fit frame of 2016, with times relative to the event's time."""
 
     truth: dict[str, Any]
 
@@ -61,7 +61,7 @@ class Event:
 
 @pytest.fixture(scope="module")
 def event(detector_data: DetectorData) -> Event:
-    """The file gives PMTs by their place on their disk; the map of PMTs leads from there to the fit frame."""
+    """Reads an event. The file has positions of PMTs on their disk; the map of PMTs converts them to the fit frame."""
     from anello.rich.engine import engine
 
     path, truth = detector_data.file(ONE_EVENT)

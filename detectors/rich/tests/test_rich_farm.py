@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The RICH over two nodes: half of the boards each, and the decisions of one node that has them all."""
+"""Two nodes with half of the RICH's boards each make the same decisions as one node with all boards."""
 
 import json
 import os
@@ -16,7 +16,7 @@ from anello.rich import decisions
 pytestmark = pytest.mark.process
 
 ROOT = Path(__file__).parents[3]
-# Timeout and deadline: a thread that has to wait for a core makes nothing late, and decisions depend on the data alone.
+# With these values a thread that waits for a core makes nothing late, and decisions depend only on the data.
 CHAIN = [
     "source.n_bursts=2",
     "source.burst_ms=150",
@@ -45,7 +45,7 @@ def options(settings: list[str]) -> list[str]:
 
 @pytest.fixture(scope="module")
 def farm(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, dict[str, Any]]:
-    """A run of two nodes: its folder and summary."""
+    """Runs two nodes, and returns the run's folder and summary."""
     folder = tmp_path_factory.mktemp("farm")
     given = [
         f"input.settings={json.dumps(CHAIN)}",
@@ -60,7 +60,7 @@ def farm(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, dict[str, Any]
 
 
 def by_key(found: dict[str, Any]) -> dict[int, list[tuple[float, ...]]]:
-    """Event -> its rings, to the last bit."""
+    """Maps each event to its rings, exact to the last bit."""
     columns = [found[name].tolist() for name in ("ring_x_mm", "ring_y_mm", "ring_radius_mm", "ring_n_hits")]
     rings, offset = list(zip(*columns, strict=True)), found["ring_offset"].tolist()
     return {key: rings[offset[i] : offset[i + 1]] for i, key in enumerate(found["event_key"].tolist())}
@@ -93,7 +93,7 @@ def test_the_ledger_of_two_nodes_balances(farm: tuple[Path, dict[str, Any]]) -> 
 
 
 def test_decisions_are_offered_to_subscribers(farm: tuple[Path, dict[str, Any]]) -> None:
-    """Nobody subscribes here; what was offered is accounted for all the same."""
+    """There is no subscriber, but the ledger still accounts for the decisions that were offered."""
     _, summary = farm
     node = summary["counters"]["node"]
     for rank in (0, 1):

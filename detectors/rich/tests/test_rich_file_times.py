@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Times of hits whose file tells only which are in time."""
+"""Times of hits whose file has only a flag for hits in time."""
 
 import numpy as np
 
@@ -25,7 +25,7 @@ def times_ns(given: HitEvents, *settings: str, seed: int = 1) -> np.ndarray:
 
 
 def n_particles(times: np.ndarray) -> int:
-    """Of hits without spread."""
+    """Number of different times, for hits without spread in time."""
     return len(np.unique(times))
 
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""`anello identify` as a user types it, and the trigger that decides by what it counts."""
+"""`anello identify` started as by a user, and the trigger that decides by its counts."""
 
 import importlib.util
 import json

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""`anello rings`: what it takes of a file and of the configuration, and what it says of what it leaves out."""
+"""`anello rings`: what it uses of a file and of the configuration, and how it reports what it leaves out."""
 
 import math
 from pathlib import Path
@@ -13,7 +13,7 @@ from anello.rich.commands.cli import rings
 
 
 def ring(event: int, n_hits: int, time_ns: float = 0) -> list[str]:
-    """Lines of a file: hits of one circle."""
+    """Returns lines of a file with the hits of one circle."""
     angles = [2 * math.pi * i / n_hits for i in range(n_hits)]
     radii = [125 + 5 * (i % 3) for i in range(n_hits)]
     return [

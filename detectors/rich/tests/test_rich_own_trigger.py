@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Algorithms of the user's own: a Python function and a shared library, alone and through whole runs."""
+"""The user's algorithms: a Python function and a shared library, each alone and in complete runs."""
 
 import gc
 import shutil
@@ -227,7 +227,7 @@ def test_a_wrong_plugin_ends_before_the_run(tmp_path: Path, settings: list[str],
 
 @pytest.fixture(scope="module")
 def library(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """The example, compiled as its page says."""
+    """Compiles the example as its page describes."""
     compiler = shutil.which("c++")
     if compiler is None:
         pytest.skip("there is no C++ compiler")

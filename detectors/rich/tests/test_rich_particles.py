@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Particles from radius and momentum, against Cherenkov's law written out here, and against the simulation's truth."""
+"""Particles from radius and momentum, compared with Cherenkov's law written out here and with the simulated truth."""
 
 import math
 from typing import Any

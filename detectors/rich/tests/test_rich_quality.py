@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""How well hits support rings, in the file of a run."""
+"""The quality of rings in the file of a run."""
 
 import subprocess
 import sys

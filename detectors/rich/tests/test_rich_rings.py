@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""find_rings checks what it is given; with the engine it finds rings."""
+"""find_rings checks its arguments; with the engine it finds rings."""
 
 import re
 from typing import Any
@@ -100,7 +100,7 @@ def test_no_hits_no_rings() -> None:
 
 @pytest.mark.usefixtures("engine")
 def test_a_large_sample_is_found_in_parts_by_all_cores_and_shown(capsys: pytest.CaptureFixture[str]) -> None:
-    """The same as by one thread at once, event by event."""
+    """The rings are the same, event by event, as those of one thread in one part."""
     pytest.importorskip("anello._engine", reason="the compiled engine is not built")
     events = anello.simulate.rich(1000, seed=5)
     n_times = 140  # three parts, the last one smaller
@@ -200,7 +200,7 @@ def found_with_quality(n_rings: int, n_events: int, seed: int) -> tuple[Simulate
 @pytest.mark.usefixtures("engine")
 @pytest.mark.parametrize(("n_rings", "most"), [(1, 1.1), (2, 1.2), (3, 1.3)])
 def test_covariance_is_the_spread_of_found_rings(n_rings: int, most: float) -> None:
-    """Several rings share hits, which the information of each ring alone does not know."""
+    """Several rings share hits; the covariance of a single ring does not include this."""
     events, found = found_with_quality(n_rings, 3000, seed=21)
     assert found.quality is not None
     pairs = physics.match(events.rings, found)
@@ -210,7 +210,7 @@ def test_covariance_is_the_spread_of_found_rings(n_rings: int, most: float) -> N
         for of in ("x_mm", "y_mm", "radius_mm")
     ]
     pulls = np.stack(misses, axis=1) / np.sqrt(variances)
-    width = 1.4826 * np.median(np.abs(pulls), axis=0)  # the standard deviation of a Gaussian, whatever its tails
+    width = 1.4826 * np.median(np.abs(pulls), axis=0)  # standard deviation of a Gaussian core, independent of the tails
     print(f"{n_rings} rings: pulls of x, y, radius {width.round(3)}")
     assert (width > 0.9).all()
     assert (width < most).all()
@@ -231,7 +231,7 @@ def test_quality_tells_rings_from_ghosts_and_goes_with_a_selection() -> None:
     assert np.array_equal(some.quality.n_assigned, quality.n_assigned[found.ring_index(np.array([7, 3]))])
 
 
-# --- What nobody should hand in, and somebody will ------------------------------------------------------------------
+# --- Wrong input ----------------------------------------------------------------------------------------------------
 ALL = ("crawford", "taubin", "histogram8x8", "histogram", "almagest", "single", "multiring")
 
 
@@ -253,7 +253,7 @@ def assert_valid(found: anello.Rings, n_events: int) -> None:
 @pytest.mark.usefixtures("engine")
 @pytest.mark.parametrize("algorithm", ALL)
 def test_events_of_0_to_70_hits(algorithm: str) -> None:
-    """All numbers of hits in one batch, and each alone: what one event gives does not depend on its neighbours."""
+    """All numbers of hits in one batch, and each alone: the result of an event does not depend on its neighbours."""
     events = [circle(n) for n in range(71)]
     x_mm, y_mm = (np.concatenate([event[axis] for event in events]) for axis in (0, 1))
     found = anello.rich.find_rings(x_mm, y_mm, np.concatenate(([0], np.cumsum(np.arange(71)))), algorithm=algorithm)
@@ -262,7 +262,7 @@ def test_events_of_0_to_70_hits(algorithm: str) -> None:
     for n in (6, 20, 63, 64, 65, 70):
         alone = anello.rich.find_rings(*events[n], [0, n], algorithm=algorithm)
         assert len(alone) == found.n_rings[n]
-        if algorithm not in ("histogram8x8", "histogram"):  # a lone circle in coarse bins may be lost
+        if algorithm not in ("histogram8x8", "histogram"):  # coarse bins may lose a single circle
             assert len(alone) >= 1
             assert alone.radius_mm[0] == pytest.approx(160, abs=6)
         assert (alone.n_hits <= 64).all()
@@ -327,7 +327,7 @@ def test_empty_batches(algorithm: str) -> None:
 
 @pytest.mark.usefixtures("engine")
 def test_a_million_events() -> None:
-    """The first and the last, of one hundred different ones, are found as in a batch of their own."""
+    """The first and the last of one hundred different events give the same rings as in a small batch."""
     sample = anello.simulate.rich(100, seed=3)
     repeats = 10_000
     counts = np.tile(np.diff(sample.event_offset.astype(np.int64)), repeats)
@@ -337,7 +337,7 @@ def test_a_million_events() -> None:
     assert_valid(found, 1_000_000)
     alone = anello.rich.find_rings(sample.hit_x_mm, sample.hit_y_mm, sample.event_offset, algorithm="single")
     assert len(found) == repeats * len(alone)
-    # Events share SIMD lanes with their neighbours, which moves the last bits.
+    # Events share SIMD lanes with their neighbours, which changes the last bits.
     np.testing.assert_allclose(found.radius_mm, np.tile(alone.radius_mm, repeats), atol=0.01)
 
 

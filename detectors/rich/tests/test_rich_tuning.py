@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Parameters of the ring finder that are fitted to a simulated detector. All need the engine."""
+"""Fits of the ring finder's parameters to a simulated detector. All tests need the engine."""
 
 import json
 import tomllib

@@ -40,7 +40,7 @@ TEST(TimeClusters, GroupsFarApartAreToldApart) {
     EXPECT_EQ(found.cluster[2].n_hits, 1U);
 }
 
-// The first window, from the early hit on, ends in the middle of the group.
+// The first window begins at the early hit and ends in the middle of the group.
 TEST(TimeClusters, AnEarlyHitDoesNotTearAGroupApart) {
     const std::vector<float> time_ns{-9.5f, -0.8f, -0.2f, 0.1f, 0.6f, 0.9f};
     const Clusters found = clusters_of(time_ns);
@@ -48,7 +48,7 @@ TEST(TimeClusters, AnEarlyHitDoesNotTearAGroupApart) {
     EXPECT_NE(clusters_of(time_ns, {.half_window_ns = 5, .n_passes = 0}).of_hit, found.of_hit) << "the passes do it";
 }
 
-// The windows from the first hit on tear it apart; then the means, half a window from each other, are one.
+// The windows from the first hit on split the group; then the means, half a window apart, are joined.
 TEST(TimeClusters, NeighboursInTimeAreJoinedAtTheirCommonMean) {
     const Clusters found =
         clusters_of({100.0f, 109.0f, 109.9f, 110.2f, 110.3f, 110.4f, 110.5f}, {.half_window_ns = 5, .n_passes = 1});

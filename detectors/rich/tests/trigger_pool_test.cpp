@@ -52,7 +52,7 @@ TEST(TriggerPool, DecisionsComeInTheOrderGivenWhicheverWorkerIsFirst) {
     }
 }
 
-/// A batch without events, as the end of a burst is, waits for those before it.
+/// A batch without events, such as the end of a burst, waits for the batches before it.
 TEST(TriggerPool, WhatADeviceHasUnderWayComesInTheOrderGiven) {
     Pool test(1, with_device_by_ids());
     for (std::uint32_t i = 0; i < 6; ++i) ASSERT_TRUE(test.give(i, i == 3 ? 0 : 1));

@@ -18,8 +18,8 @@ const std::vector<std::vector<std::string>> layouts{{"receive+build+trigger+emit
                                                     {"receive", "build+trigger+emit", "store"},
                                                     {"receive", "build", "trigger", "emit", "store"}};
 
-/// No path waits for a timer that it need not wait for: front ends send a packet after 0.1 ms at the latest, batches
-/// are closed after 0.1 ms, and all other timers of the chain are of a millisecond and more.
+/// No path waits for a timer without need: front ends send a packet after at most 0.1 ms, batches are closed after
+/// 0.1 ms, and all other timers of the chain have 1 ms or more.
 TEST(VirtualChain, WaitsForNoTimer) {
     for (const auto& layout : layouts) {
         const VirtualScenario scenario{.layout = layout, .n_trigger_threads = 2};

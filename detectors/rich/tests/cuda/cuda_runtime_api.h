@@ -6,10 +6,10 @@
 #include <functional>
 #include <vector>
 
-/// As much of the CUDA runtime as this detector uses, without a device: kernels_cuda.cu and ring_finder_cuda.cpp are
-/// compiled with it as they are. A thread is a fiber, which runs until it meets others in a collective operation; a
-/// stream is a queue, of which something is done when the host waits for any; device memory can be touched only by
-/// what streams do. See stand_in.hpp for what tests ask of it.
+/// The part of the CUDA runtime that this detector uses, without a device: kernels_cuda.cu and ring_finder_cuda.cpp are
+/// compiled with it unchanged. A thread is a fiber, which runs until it meets others in a collective operation. A
+/// stream is a queue whose operations run when the host waits for any stream. Only operations of streams can access
+/// device memory. stand_in.hpp has the functions for tests.
 #define __global__
 #define __device__
 #define __host__
@@ -30,14 +30,14 @@ namespace cuda_stand_in {
 
 const uint3& thread_index() noexcept;
 const uint3& block_index() noexcept;
-/// Device memory that a kernel may touch: a column of a piece that holds others, too.
+/// Device memory that a kernel may access: a column in a piece of memory, which has other columns, too.
 struct Range {
     const char* name;
     const void* begin;
     std::size_t bytes, entry_bytes;
     bool may_be_written;
 };
-/// One block after another, in any order. ranges: empty: all of the device's memory.
+/// Runs one block after another, in any order. ranges: memory that they may access; empty: all of the device's memory.
 void run_blocks(unsigned n_blocks, unsigned n_threads, const std::vector<Range>& ranges,
                 const std::function<void()>& thread_work);
 
@@ -131,7 +131,7 @@ cudaError_t cudaOccupancyMaxActiveBlocksPerMultiprocessor(int* n_blocks, Kernel*
     *n_blocks = 2;
     return cudaSuccess;
 }
-/// Arguments are copied now, as CUDA does. ranges_of(arguments), where there is one, says what the kernel may touch.
+/// Copies the arguments now, as CUDA does. ranges_of(arguments), if there is one, gives the memory for the kernel.
 template <class... Expected, class... Given>
 cudaError_t cudaLaunchKernelEx(const cudaLaunchConfig_t* how, void (*kernel)(Expected...), Given... given) noexcept {
     return cuda_stand_in::put_down(

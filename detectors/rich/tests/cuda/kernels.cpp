@@ -13,7 +13,7 @@ cuda_stand_in::Range column(const char* name, T* first, std::size_t n) {
     return {name, first, n * sizeof(T), sizeof(T), !std::is_const_v<T>};
 }
 
-/// Of a batch, what the kernels may touch.
+/// The parts of a batch that the kernels may access.
 std::vector<cuda_stand_in::Range> ranges_of(const RingFinderConfig&, const DeviceBatch& batch) {
     const HitsById& by_id = batch.by_id;
     const std::size_t n_events = by_id.n_events != nullptr ? *by_id.n_events : batch.hits.n_events;
@@ -41,5 +41,5 @@ std::vector<cuda_stand_in::Range> ranges_of(const RingFinderConfig&, const Devic
 
 }  // namespace anello::rich::cuda
 
-// The device's code, as it is.
+// The device's code, unchanged.
 #include "rich/rings/kernels_cuda.cu"  // NOLINT

@@ -24,7 +24,7 @@ struct CUgraph_st {
 struct CUgraphExec_st : CUgraph_st {};
 struct CUstream_st {
     std::deque<std::function<void()>> operations;
-    std::unique_ptr<CUgraph_st> recorded;  ///< while it is recorded, nothing is under way
+    std::unique_ptr<CUgraph_st> recorded;  ///< the graph; while it is recorded, no operation runs
 };
 
 namespace cuda_stand_in {
@@ -55,7 +55,7 @@ void complain(const std::string& what) {
 
 // --- Shared memory
 
-/// Who accessed a byte last, and how many barriers they had passed by then.
+/// The threads that last accessed a byte, and the number of barriers that they had passed at that time.
 class Shadow {
   public:
     void access(const std::byte* place, std::size_t n_bytes, bool writes, unsigned thread, unsigned epoch) {
@@ -115,7 +115,7 @@ std::vector<std::byte>& stacks() {
     return all;
 }
 
-/// Of one block. What a thread brings to a collective operation waits for all that its mask names.
+/// The threads of one block. A thread's value in a collective operation waits for all threads of its mask.
 class Block {
   public:
     Block(unsigned number, unsigned n_threads, const std::vector<Range>& ranges,
@@ -158,7 +158,7 @@ class Block {
     const uint3& thread_index() const { return threads_[now_].index; }
     const uint3& block_index() const { return block_index_; }
 
-    /// Waits for all of the mask in this operation; what lane k of the warp has brought is [k].
+    /// Waits for all threads of the mask in this operation; the result's [k] is the value of lane k of the warp.
     const std::array<std::uint32_t, warp_threads>& meet(Collective operation, unsigned mask, std::uint32_t mine) {
         Thread& own = threads_[now_];
         own.is = Is::waiting;
@@ -169,7 +169,7 @@ class Block {
         return own.got;
     }
     unsigned lane() const { return now_ % warp_threads; }
-    /// Of the thread that runs: its own variables are on its stack.
+    /// Notes an access of the current thread, except to its own variables, which are on its stack.
     void access(const void* place, std::size_t n_bytes, bool writes) {
         const auto* at = static_cast<const std::byte*>(place);
         const bool is_own = at >= stacks().data() && at < stacks().data() + stacks().size();
@@ -255,7 +255,7 @@ bool is_spoilt(const void* site, Collective kind) {
 
 // --- Memory
 
-/// Between pages that nobody may touch. What is on the device is open only while a stream does something.
+/// Memory between pages without access. Device memory is accessible only while a stream runs an operation.
 struct Piece {
     std::byte *begin = nullptr, *map = nullptr;
     std::size_t bytes = 0, map_bytes = 0;
@@ -285,7 +285,7 @@ bool Block::is_of_device(const void* place) {
     return piece != nullptr && piece->is_on_device;
 }
 
-/// It ends where the page does, so that the byte behind it is none.
+/// Allocates memory that ends at the end of a page, so that the byte after it is not accessible.
 cudaError_t take(void** memory, std::size_t bytes, bool is_on_device) {
     constexpr std::size_t alignment = 256;
     const std::size_t rounded = (bytes + alignment - 1) / alignment * alignment;
@@ -296,7 +296,7 @@ cudaError_t take(void** memory, std::size_t bytes, bool is_on_device) {
     piece.map = static_cast<std::byte*>(map);
     piece.begin = piece.map + piece.map_bytes - page_bytes - rounded;
     piece.open(true);
-    std::memset(piece.begin, 0xA5, bytes);  // as any program may have left it
+    std::memset(piece.begin, 0xA5, bytes);  // content as another program may have left it
     piece.open(!is_on_device);
     pieces().push_back(piece);
     *memory = piece.begin;
@@ -558,7 +558,7 @@ cudaError_t cudaStreamDestroy(cudaStream_t stream) noexcept {
     return cudaSuccess;
 }
 
-/// Of other streams something may be done meanwhile, as they wait for nobody.
+/// Operations of other streams may run in the meantime, because these streams do not wait.
 cudaError_t cudaStreamSynchronize(cudaStream_t stream) noexcept {
     while (!stream->operations.empty()) {
         CUstream_st* next = stream;

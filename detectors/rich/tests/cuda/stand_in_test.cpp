@@ -17,7 +17,7 @@
 #include "rich/tests/cuda_parts.hpp"
 #include "rich/tests/ring_conformance.hpp"
 
-/// The whole CUDA backend, kernels, copies and streams, without a device.
+/// Tests the whole CUDA backend, kernels, copies and streams, without a device.
 namespace anello::rich {
 namespace {
 
@@ -41,7 +41,7 @@ class CudaStandIn : public testing::Test {
 
 using Rings = std::vector<EventRings>;
 
-/// Empty where the backend fails.
+/// Returns the rings that the CUDA backend finds; empty if it fails.
 Rings found_by_device(const rings::Sample& sample, const RingFinderConfig& config = {}) {
     Rings found(sample.n_events());
     CudaRingFinder finder(config, 64, 64 * max_hits_per_event);
@@ -79,7 +79,7 @@ TEST_F(CudaStandIn, NoOrderOfThreadsBlocksAndStreamsChangesTheRings) {
     }
 }
 
-/// Event by event.
+/// Compares the rings event by event.
 TEST_F(CudaStandIn, EachAlgorithmFindsWhatTheScalarBuildFinds) {
     RingFinderConfig config;
     config.isa = Isa::scalar;
@@ -107,7 +107,7 @@ TEST_F(CudaStandIn, EventsOfAnyKindGiveWhatTheScalarBuildGives) {
     const float nan = std::nanf(""), infinite = HUGE_VALF;
     std::vector<float> x{nan, infinite, 1e9f, 100, 0}, y{0, 0, 0, 0, nan};
     std::vector<std::uint32_t> offset{0, 0, 5, 4};  // empty, unusable, decreasing
-    for (int i = 0; i < 100; ++i) {                 // more hits than are taken, in one place, then on a line
+    for (int i = 0; i < 100; ++i) {                 // more hits than are used, in one place, then on a line
         x.push_back(i < 70 ? 50.0f : static_cast<float>(i));
         y.push_back(20);
     }
@@ -126,7 +126,7 @@ TEST_F(CudaStandIn, EventsOfAnyKindGiveWhatTheScalarBuildGives) {
     }
 }
 
-/// By streams of which each may be ahead of the others; what is on the device the host cannot touch.
+/// Any stream may be ahead of the others; the host cannot access device memory.
 TEST_F(CudaStandIn, ABatchOfManyPartsGivesTheRingsThatSmallBatchesGive) {
     RingFinderConfig config;
     config.algorithm = Algorithm::crawford;
@@ -134,7 +134,7 @@ TEST_F(CudaStandIn, ABatchOfManyPartsGivesTheRingsThatSmallBatchesGive) {
     conformance::expect_parts_agree(config, 40'001);  // five parts, the last of an odd size
 }
 
-/// A sample's hits by id, among others that are out of time or have no position; the same placed by the processor.
+/// A sample's hits by id, with others that are out of time or have no position; and the same hits with positions.
 struct ById {
     Placement placement;
     std::vector<std::uint32_t> offset{0}, placed_offset{0};
@@ -186,7 +186,7 @@ struct ById {
     const rings::PmtLattice lattice;
 };
 
-/// Two batches under way at a time, each of which the device places while it searches the other.
+/// Two batches are on the device at a time: it places one while it searches the other.
 TEST_F(CudaStandIn, HitsByIdGiveTheRingsOfTheirPositions) {
     for (const int n_rings : {1, 3}) {
         const ById first(n_rings, some_of(60), 9600), second(n_rings, some_of(50), 9601);
@@ -244,7 +244,7 @@ TEST_F(CudaStandIn, NoThreadReadsOrWritesWhatAnotherMayWrite) {
     }
 }
 
-/// What is copied to a buffer on the device comes back, and the host cannot touch it meanwhile (a page that is closed).
+/// Data copied to a device buffer come back unchanged, and the host cannot access them meanwhile (the page is closed).
 TEST_F(CudaStandIn, BuffersLieOnTheDevice) {
     memory::PersistentBuffers on_device({.n_buffers = 3, .buffer_bytes = 1000, .kind = memory::Kind::device});
     memory::PersistentBuffers here({.n_buffers = 3, .buffer_bytes = 1000, .kind = memory::Kind::pinned});
@@ -266,7 +266,7 @@ TEST_F(CudaStandIn, BuffersLieOnTheDevice) {
     cudaStreamDestroy(stream);
 }
 
-/// As of a run that is given up. Its memory is not given back before the device is done with it.
+/// This is like an abandoned run: memory must not be freed before the device has finished.
 TEST_F(CudaStandIn, ABatchThatNobodyCollectsIsWaitedFor) {
     const ById hits(1, 20, 9604);
     CudaRingFinder finder({}, 64, 4096, hits.placement);
@@ -274,7 +274,7 @@ TEST_F(CudaStandIn, ABatchThatNobodyCollectsIsWaitedFor) {
     ASSERT_TRUE(finder.send(hits.ids()));
 }
 
-/// To the last entry each column is used, and not beyond: one that is an entry shorter is noticed.
+/// Each column is used up to its last entry and not beyond: the test notices one that is shorter by an entry.
 TEST_F(CudaStandIn, AnIndexBeyondAColumnIsNoticed) {
     cuda_stand_in::watch(true);
     const ById hits(1, 64, 9603);
@@ -294,7 +294,7 @@ TEST_F(CudaStandIn, AnIndexBeyondAColumnIsNoticed) {
     for (const char* const name : {"n_events", "hit_offset", "id", "time_fine", "span"}) expect_noticed(name, by_ids);
 }
 
-/// Three rings: what the kernels have is called.
+/// Events with three rings, so that all parts of the kernels run.
 class CudaMutants : public CudaStandIn {
   protected:
     void SetUp() override {
@@ -304,7 +304,7 @@ class CudaMutants : public CudaStandIn {
         right_ = found_by_device(sample_);
         sites_ = cuda_stand_in::sites();
     }
-    /// By the rings, by where threads meet, or by who accesses what.
+    /// A fault is noticed by wrong rings, by threads that meet in different operations, or by wrong accesses.
     bool is_noticed() const {
         const bool is_same = are_equal(right_, found_by_device(sample_));
         return !cuda_stand_in::take_complaint().empty() || !is_same;
@@ -322,8 +322,8 @@ class CudaMutants : public CudaStandIn {
     std::map<const void*, cuda_stand_in::Site> sites_;
 };
 
-/// Many come in pairs, the end of one thing and the begin of the next, of which one may go. Those go that can, one
-/// after another; each of the rest is needed.
+/// Many barriers are in pairs, at the end of one step and the begin of the next, and one of the two is not needed. The
+/// test removes those that are not needed one after another; then each of the rest is needed.
 TEST_F(CudaMutants, ABarrierThatIsTakenOutIsMissed) {
     const std::vector<const void*> barriers = sites_of(Collective::sync);
     std::size_t n_needed = 0;
@@ -337,7 +337,7 @@ TEST_F(CudaMutants, ABarrierThatIsTakenOutIsMissed) {
     EXPECT_GE(n_needed, 20U);
 }
 
-/// One or the other changes nothing that anybody uses.
+/// A few wrong values have no effect, because nothing uses them.
 TEST_F(CudaMutants, AWrongValueFromAnotherThreadIsNoticed) {
     std::size_t n_noticed = 0, n_all = 0;
     for (const Collective kind : {Collective::ballot, Collective::exchange, Collective::broadcast})
@@ -352,8 +352,8 @@ TEST_F(CudaMutants, AWrongValueFromAnotherThreadIsNoticed) {
     EXPECT_GE(n_noticed + 3, n_all);
 }
 
-/// What teams share limits how many a multiprocessor holds: sixteen blocks of two on an A100, whose multiprocessors
-/// have 164 kB, of which each block costs one more.
+/// Shared memory limits the number of teams on a multiprocessor: sixteen blocks of two teams on an A100, whose
+/// multiprocessors have 164 kB; each block takes 1 kB more than its teams.
 TEST(CudaMemory, SixteenBlocksFitAMultiprocessor) {
     struct Threads;
     const std::size_t of_block = 2 * (sizeof(SearchSpace<TeamLanes<Threads>>) + sizeof(EventHits));

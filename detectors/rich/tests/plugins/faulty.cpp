@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// A plugin that does what its parameters say, most of it wrong.
+// A plugin whose parameters select its behaviour, most of it faulty.
 #include <cmath>
 #include <cstdio>
 #include <stdexcept>

@@ -9,12 +9,11 @@
 #include <utility>
 #include <vector>
 
-/// Simulated RICH events with known rings, for measuring ring finders. Knows nothing of the engine.
+/// Simulates RICH events with known rings, to measure ring finders. It does not use the engine.
 namespace rings {
 
 /// splitmix64: small, and the same on every platform. It is one sequence of 2^64 numbers, in which every seed begins
-/// 2^32 numbers after the one before: seeds below 2^32 share no event, as long as a sample takes fewer numbers than
-/// that.
+/// 2^32 numbers after the one before: seeds below 2^32 share no event if a sample takes fewer numbers than this.
 class Random {
   public:
     explicit Random(std::uint64_t seed) : state_((seed << 32) * step + 0x1234567) {}
@@ -45,12 +44,12 @@ class Random {
     std::uint64_t state_;
 };
 
-/// Two spots of 976 PMTs each on an 18 mm hexagonal lattice, overlaid in the fit frame a few mm apart.
+/// Two spots of 976 PMTs each on an 18 mm hexagonal lattice, overlaid in the fit frame with an offset of a few mm.
 class PmtLattice {
   public:
     static constexpr int pmts_per_spot = 976, n_pmts = 2 * pmts_per_spot;
     PmtLattice();
-    /// The PMT of that spot whose 9 mm cone holds the point; -1: between the cones or outside.
+    /// The PMT of this spot whose 9 mm cone contains the point; -1: between the cones or outside.
     int at(int spot, double x_mm, double y_mm) const;
     std::array<float, n_pmts> x_mm, y_mm;
 };
@@ -109,7 +108,7 @@ struct SampleConfig {
     std::size_t max_hits = 64;
 };
 
-/// One event after another; each call appends an event to a sample.
+/// Simulates one event after another; each call appends an event to a sample.
 class Generator {
   public:
     Generator(const PmtLattice& lattice, const SampleConfig& config, std::uint64_t seed)

@@ -7,17 +7,17 @@
 
 #include "rich/tests/rings/sample.hpp"
 
-/// How good found rings are. Knows nothing of the engine.
+/// Measures the quality of found rings. It does not use the engine.
 namespace rings {
 
 struct FoundRing {
     float x_mm, y_mm, radius_mm;
 };
 
-/// Sums; add() event by event.
+/// Sums over events; call add() for each event.
 struct Score {
     long n_true = 0;                   ///< true rings with at least min_own_hits hits
-    long within_5 = 0, within_10 = 0;  ///< of those, matched one to one within 5 (10) mm in centre and in radius
+    long within_5 = 0, within_10 = 0;  ///< true rings matched one to one within 5 (10) mm in centre and radius
     long n_found = 0, n_ghosts = 0;    ///< ghost: no one-to-one true ring within 20 mm (a clone is a ghost)
     double sum_dr = 0;
     std::vector<float> dr_mm, dc_mm;
@@ -66,7 +66,7 @@ inline void Score::add(std::span<const TrueRing> truth, std::span<const FoundRin
     for (const bool used : found_used) n_ghosts += !used;
 }
 
-/// A share in per cent with the half width of its 95 % interval (Wilson).
+/// A fraction in per cent with the half width of its 95 % interval (Wilson).
 struct Share {
     double per_cent, half_width;
 };

@@ -21,7 +21,7 @@ bool Borrower::try_take(const Loan& loan, zmq::msg_t& message) noexcept {
     const std::size_t end_bytes = loan.first_cell * LentMemory::cell_bytes + loan.n_bytes;
     if (end_bytes > memory_->size_bytes() || !memory_->try_touch(end_bytes)) return false;
     Held& held = held_[loan.first_cell];
-    // Acquire: pairs with the release in give_back(), after which another thread has done with the slot.
+    // Acquire: pairs with the release in give_back(), after which the other thread no longer uses the slot.
     if (held.in_use.load(std::memory_order_acquire)) return false;
     held.in_use.store(true, std::memory_order_relaxed);
     held.borrower = this;
@@ -33,20 +33,20 @@ bool Borrower::try_take(const Loan& loan, zmq::msg_t& message) noexcept {
     return true;
 }
 
-/// A zmq_free_fn. Any thread.
+/// This is a zmq_free_fn; any thread may call it.
 void Borrower::give_back(void*, void* held_slot) noexcept {
     auto& held = *static_cast<Held*>(held_slot);
     Borrower* const borrower = held.borrower;
     const auto first_cell = static_cast<std::size_t>(&held - borrower->held_.get());
     held.in_use.store(false, std::memory_order_release);  // pairs with the acquire in try_take()
-    // Release: the program has done with the bytes; pairs with the acquires in Lender::take_back().
+    // Release: the program no longer reads the bytes; pairs with the acquires in Lender::take_back().
     borrower->memory_->returned(first_cell).store(1, std::memory_order_release);
     borrower->memory_->header().n_returned.fetch_add(1, std::memory_order_release);
     borrower->let_go();
 }
 
 void Borrower::let_go() noexcept {
-    // The last one sees what all others did.
+    // Acquire and release: the last holder sees everything that the other holders wrote.
     if (n_holders_.fetch_sub(1, std::memory_order_acq_rel) == 1) delete this;
 }
 

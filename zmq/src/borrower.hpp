@@ -10,23 +10,23 @@
 
 namespace anello::zeromq {
 
-/// The receiving side of lent memory. Messages lie in it, and hold it until the last of them is closed, by any thread,
-/// however long the connection has been gone.
+/// The receiving side of lent memory. Received messages lie in this memory and keep it alive until the program has
+/// closed the last of them, from any thread, even after the connection has ended.
 class Borrower {
   public:
-    /// Null without memory.
+    /// Returns null if memory is short.
     static Borrower* try_make(std::unique_ptr<LentMemory> memory) noexcept;
-    /// For std::unique_ptr: the connection lets go.
+    /// Deleter for std::unique_ptr: the connection gives up its hold.
     struct LetGo {
         void operator()(Borrower* borrower) const noexcept { borrower->let_go(); }
     };
 
-    /// Makes `message`, which is closed, the one that lies there. False: it cannot lie there, or one does; or its
-    /// memory cannot be had. The connection's thread.
+    /// Makes `message`, which must be closed, refer to the bytes at `loan`. Returns false if the loan is outside the
+    /// memory or begins at a message in use, or if no pages are free. Only the connection's thread calls it.
     bool try_take(const Loan& loan, zmq::msg_t& message) noexcept;
 
   private:
-    /// A message's run of cells, at its first one.
+    /// The state of a message's run of cells, kept at the index of its first cell.
     struct Held {
         zmq::msg_t::content_t content;
         Borrower* borrower;
@@ -40,7 +40,7 @@ class Borrower {
 
     std::unique_ptr<LentMemory> memory_;
     std::unique_ptr<Held[]> held_;             ///< one for each cell
-    std::atomic<std::uint64_t> n_holders_{1};  ///< messages, and the connection
+    std::atomic<std::uint64_t> n_holders_{1};  ///< messages in use, plus the connection
 };
 
 using BorrowerOfConnection = std::unique_ptr<Borrower, Borrower::LetGo>;

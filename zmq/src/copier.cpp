@@ -20,7 +20,7 @@ namespace {
 constexpr int n_looks_before_sleep = 400;
 constexpr int n_looks_before_yield = 1000;
 constexpr std::size_t max_pieces = 1024;
-/// So large a message is not in the caches when its memory is used again.
+/// Messages of this size or more are no longer in the caches when their memory is used again.
 constexpr std::size_t cold_bytes = std::size_t{4} << 20;
 
 void pause() noexcept {
@@ -32,7 +32,7 @@ bool has_cores() noexcept {
     return sched_getaffinity(0, sizeof cores, &cores) == 0 && CPU_COUNT(&cores) > 1;
 }
 
-/// As libzmq does for its threads: signals are for the program's own.
+/// Blocks all signals in the helper thread, as libzmq does for its threads: signals are for the program's own threads.
 class WithoutSignals {
   public:
     WithoutSignals() noexcept {
@@ -51,7 +51,7 @@ class WithoutSignals {
 }  // namespace
 
 std::shared_ptr<Copier> Copier::try_share() noexcept {
-    // Never destroyed: a program may end while its I/O threads run.
+    // The mutex is never destroyed, as a program may end while its I/O threads still run.
     static auto& mutex = *new std::mutex;
     static auto& shared = *new std::weak_ptr<Copier>;
     try {
@@ -60,7 +60,7 @@ std::shared_ptr<Copier> Copier::try_share() noexcept {
         if (found == nullptr && has_cores()) shared = found = std::make_shared<Copier>();
         return found;
     } catch (const std::exception&) {
-        return {};  // std::bad_alloc, std::system_error: copying alone is only slower
+        return {};  // std::bad_alloc or std::system_error: without the helper, copies are only slower
     }
 }
 
@@ -104,7 +104,7 @@ void Copier::copy(std::byte* to, const std::byte* from, std::size_t n_bytes) noe
         ++n_own;
         ticket = ticket_.load(std::memory_order_relaxed);
     }
-    // Acquire: the helper's bytes are there; pairs with the release in help().
+    // Acquire: makes the helper's bytes visible here; pairs with the release in help().
     for (int i = 0; n_helped_.load(std::memory_order_acquire) != n_pieces - n_own; ++i)
         i < n_looks_before_yield ? pause() : static_cast<void>(sched_yield());
 }
@@ -127,7 +127,7 @@ bool Copier::spin(std::uint32_t job) const noexcept {
     return false;
 }
 
-/// A piece from the back, which is where this core's cache has the last message's. False: none was left.
+/// Copies one piece from the back, where this core also copied the last message (cache). False: no piece was left.
 bool Copier::help() noexcept {
     Ticket ticket = ticket_.load(std::memory_order_acquire);
     if (!ticket.some_left()) return false;

@@ -5,22 +5,22 @@
 
 namespace anello::zeromq {
 
-/// Who is told what happens on the socket of an upgraded connection.
+/// Receives the events of the socket of a connection that uses rings.
 class DoorbellListener {
   public:
     virtual ~DoorbellListener() = default;
-    virtual void on_rung() = 0;     ///< May end the doorbell's life.
-    virtual void on_timeout() = 0;  ///< The same.
+    virtual void on_rung() = 0;     ///< May destroy the doorbell.
+    virtual void on_timeout() = 0;  ///< May destroy the doorbell.
 };
 
-/// Watches the socket beside the engine: the engine stops reading when its user does not, and must hear of space and
-/// of the peer's end all the same. An I/O thread's object; used by that thread only.
+/// Watches the socket for the engine. The engine stops reading while the program does not read, but must still notice
+/// free space in the ring and the end of the peer. Only the engine's I/O thread uses it.
 class Doorbell final : public zmq::io_object_t {
   public:
     explicit Doorbell(DoorbellListener& listener) : listener_(listener) {}
     ~Doorbell() override { stop(); }
 
-    void start(zmq::io_thread_t* thread, int timeout_ms);  ///< 0: no timeout
+    void start(zmq::io_thread_t* thread, int timeout_ms);  ///< timeout_ms 0: no timeout
     void stop_timer();
     void watch(int socket);
     void unwatch();

@@ -8,7 +8,7 @@
 namespace anello::zeromq {
 
 /// Follows the frames of ZMTP 3 (rfc.zeromq.org/spec/23, "Framing"): flags, then a length of one byte or eight, then a
-/// body. Who reads no more than may_read() at once never takes a byte of what comes after a frame.
+/// body. A reader that takes at most may_read() bytes at once never takes a byte of the next frame.
 class FrameFollower {
   public:
     std::uint64_t may_read() const noexcept { return n_left_; }
@@ -31,7 +31,7 @@ class FrameFollower {
         }
     }
 
-    /// Of a frame with a body of this length.
+    /// Length of a whole frame whose body has this length.
     static constexpr std::size_t frame_bytes(std::size_t body_bytes) noexcept {
         return body_bytes + (body_bytes > 255 ? 9 : 2);
     }

@@ -21,7 +21,7 @@ bool is_unix_socket(int socket) noexcept {
     return getsockname(socket, reinterpret_cast<sockaddr*>(&address), &n_bytes) == 0 && address.ss_family == AF_UNIX;
 }
 
-/// Never destroyed: a message may be freed after everything else.
+/// The pool of this process. It is never destroyed, as a message may be freed after everything else.
 MessagePool& pool() noexcept {
     static auto* const instance = new MessagePool(settings().pool_bytes);
     return *instance;

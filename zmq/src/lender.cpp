@@ -29,22 +29,22 @@ bool Lender::try_lend(std::span<const std::byte> message, std::size_t max_unread
         copier_->copy(memory_->cell(first), message.data(), message.size());
     else
         std::memcpy(memory_->cell(first), message.data(), message.size());
-    lent_.push_back(first);  // reserved: never more than there are cells
+    lent_.push_back(first);  // never allocates: the constructor reserved a place for each cell
     lent_bytes_ += message.size();
     loan = {first, message.size()};
     return true;
 }
 
-/// Only runs that are lent are looked at, so a receiver that says what is not so harms its own messages alone.
+/// Takes back returned runs. It checks lent runs only, so a receiver that sets wrong flags harms its own messages only.
 void Lender::take_back() noexcept {
-    // Acquire: pairs with the release in Borrower::give_back(), whose flag stands before it.
+    // Acquire: pairs with the release in Borrower::give_back(), which sets the run's flag before.
     const std::uint64_t n_returned = memory_->header().n_returned.load(std::memory_order_acquire);
     if (n_returned == n_returned_) return;
     n_returned_ = n_returned;
     std::erase_if(lent_, [this](std::size_t first) noexcept {
         std::atomic<std::uint8_t>& returned = memory_->returned(first);
         if (returned.load(std::memory_order_acquire) == 0) return false;
-        returned.store(0, std::memory_order_relaxed);  // the receiver sees it behind the loan that it comes with
+        returned.store(0, std::memory_order_relaxed);  // visible to the receiver with the run's next loan
         cells_.give_back(first);
         return true;
     });

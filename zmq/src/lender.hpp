@@ -13,15 +13,15 @@
 
 namespace anello::zeromq {
 
-/// The sending side of lent memory: puts messages into it, and takes back what the receiver has done with. Nothing here
-/// waits: what has no place is not lent, and goes by the ring. One thread.
+/// The sending side of lent memory: it copies messages into the memory and takes back the runs that the receiver has
+/// returned. It never waits: a message that finds no place is not lent, and goes through the ring. One thread uses it.
 class Lender {
   public:
-    /// copier: null where this thread copies alone.
+    /// copier: null if this thread copies alone.
     Lender(std::unique_ptr<LentMemory> memory, std::shared_ptr<Copier> copier);
 
-    /// A copy of the message in a free run. False: no place, or the receiver would have more than max_unread_bytes to
-    /// read; two messages of this size it may have, so that one is copied while it wakes for the other.
+    /// Copies the message into a free run. Returns false if there is no place, or if more than max_unread_bytes would
+    /// be unread; two messages of this size are always allowed, so that one is copied while the receiver wakes up.
     bool try_lend(std::span<const std::byte> message, std::size_t max_unread_bytes, Loan& loan) noexcept;
 
     int descriptor() const noexcept { return memory_->descriptor(); }
@@ -34,8 +34,8 @@ class Lender {
     std::shared_ptr<Copier> copier_;
     CellMap cells_;
     std::vector<std::size_t> lent_;  ///< first cells
-    std::uint64_t n_returned_ = 0;   ///< the receiver's word when it was last looked at
-    std::uint64_t lent_bytes_ = 0;   ///< of all messages so far
+    std::uint64_t n_returned_ = 0;   ///< Header::n_returned at the last look
+    std::uint64_t lent_bytes_ = 0;   ///< bytes of all messages lent so far
 };
 
 }  // namespace anello::zeromq

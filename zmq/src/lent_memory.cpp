@@ -20,10 +20,10 @@ namespace {
 
 constexpr std::uint64_t lent_magic = stream::magic_of("ANELLENT");
 constexpr std::size_t lent_page_bytes = 4096;
-/// Pages are taken in pieces: not the whole memory for a few messages, and no call for each of them.
+/// Pages are taken in pieces of this size: a few messages do not take the whole memory, and most need no system call.
 constexpr std::size_t touch_bytes = std::size_t{2} << 20;
 
-/// Linux before 5.14 has no such advice.
+/// Takes pages now. Linux before 5.14 does not know MADV_POPULATE_WRITE: there posix_fallocate() takes them.
 bool try_take_pages(void* begin, int memory, std::size_t offset, std::size_t n_bytes) noexcept {
     if (madvise(static_cast<std::byte*>(begin) + offset, n_bytes, MADV_POPULATE_WRITE) == 0) return true;
     return errno == EINVAL && posix_fallocate(memory, static_cast<off_t>(offset), static_cast<off_t>(n_bytes)) == 0;
@@ -63,7 +63,7 @@ std::unique_ptr<LentMemory> LentMemory::try_attach(Descriptor memory) noexcept {
     if (!memory.open()) return {};
     const int seals = fcntl(memory.number(), F_GET_SEALS);
     if (seals < 0 || (seals & F_SEAL_SHRINK) == 0) return {};
-    std::array<std::uint64_t, 2> says{};  // read once: it may change at any time
+    std::array<std::uint64_t, 2> says{};  // read only once, as the peer may change it at any time
     if (pread(memory.number(), says.data(), sizeof says, 0) != sizeof says || says[0] != lent_magic) return {};
     const std::size_t size_bytes = says[1];
     if (size_bytes == 0 || size_bytes > largest_bytes || size_bytes % cell_bytes != 0) return {};

@@ -11,31 +11,31 @@
 
 namespace anello::zeromq {
 
-/// Memory in which large messages lie at the receiver as the sender put them there: no second copy. The sender makes
-/// it, one for each connection, and writes messages into runs of cells; the receiver gives runs back, in any order.
+/// Shared memory in which the receiver uses large messages where the sender wrote them, without a second copy. The
+/// sender makes one per connection and writes messages into runs of cells; the receiver returns runs in any order.
 class LentMemory {
   public:
     static constexpr std::size_t cell_bytes = 16 * 1024;
     static constexpr std::size_t largest_bytes = std::size_t{1} << 30;
 
-    /// In front of the cells. What the other side writes is its word only.
+    /// The header before the cells. Values that the other side writes are not trusted.
     struct Header {
         std::uint64_t magic;
-        std::uint64_t size_bytes;  ///< of all cells
-        // Written by the receiver.
-        alignas(64) std::atomic<std::uint64_t> taken_bytes;  ///< of all messages that it has seen so far
-        alignas(64) std::atomic<std::uint64_t> n_returned;   ///< rises behind each flag
+        std::uint64_t size_bytes;  ///< size of all cells together
+        // The receiver writes the following two.
+        alignas(64) std::atomic<std::uint64_t> taken_bytes;  ///< bytes of all messages that it has received so far
+        alignas(64) std::atomic<std::uint64_t> n_returned;   ///< returned runs; it sets the run's flag before
     };
 
-    /// A multiple of cell_bytes. Null: no memory, or the process has its share.
+    /// size_bytes: a multiple of cell_bytes. Null: no memory, or the process has used up its share.
     static std::unique_ptr<LentMemory> try_create(std::size_t size_bytes) noexcept;
-    /// Of a stranger: sealed against shrinking, and as large as its header says.
+    /// Maps memory that a peer sent. Null unless it is sealed against shrinking and as large as its header says.
     static std::unique_ptr<LentMemory> try_attach(Descriptor memory) noexcept;
     ~LentMemory();
     LentMemory(const LentMemory&) = delete;
     LentMemory& operator=(const LentMemory&) = delete;
 
-    /// Takes the pages of the first n_bytes, unless they are there: one that cannot be had later kills the process.
+    /// Takes the pages of the first n_bytes now: a page that the system cannot give at its first use kills the process.
     bool try_touch(std::size_t n_bytes) noexcept;
 
     std::byte* cell(std::size_t index) const noexcept { return cells_ + index * cell_bytes; }
@@ -53,15 +53,15 @@ class LentMemory {
     Descriptor memory_;
     RingShare share_;
     Header* header_;
-    /// Behind the header, one for each cell: 1 at the first of a run that was given back. The receiver sets it, the
-    /// sender clears it.
+    /// Flags that follow the header, one for each cell: 1 at the first cell of a returned run. The receiver sets them,
+    /// the sender clears them.
     std::atomic<std::uint8_t>* returned_;
     std::byte* cells_;
     std::size_t size_bytes_;
     std::size_t touched_bytes_ = 0;
 };
 
-/// Where a message lies: what goes through the ring in its place.
+/// The place of a message in lent memory. It goes through the ring instead of the message.
 struct Loan {
     std::uint64_t first_cell;
     std::uint64_t n_bytes;

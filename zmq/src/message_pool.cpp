@@ -13,16 +13,16 @@ namespace {
 constexpr std::size_t page_bytes = 4096;
 constexpr std::size_t huge_page_bytes = std::size_t{2} << 20;
 constexpr std::size_t line_bytes = 64;
-/// Block, then the message's header up to the data: a cache line each.
+/// Offset of the data: one cache line for the Block, then one for the message's header, which ends where data begin.
 constexpr std::size_t data_offset = 2 * line_bytes;
 
 }  // namespace
 
-/// Stands before the memory that it describes.
+/// Describes the memory that follows it.
 struct MessagePool::Block {
     Block* next;
-    std::size_t index;         ///< of its class
-    std::size_t mapped_bytes;  ///< from here on
+    std::size_t index;         ///< number of its size class
+    std::size_t mapped_bytes;  ///< size of the mapping, which begins with this block
 };
 
 MessagePool::~MessagePool() {
@@ -51,7 +51,7 @@ void* MessagePool::try_take(std::size_t header_bytes, std::size_t data_bytes) no
 }
 
 void MessagePool::give_back(void* memory) noexcept {
-    // The header is at most a line, so its begin lies in the block's second line whatever its length.
+    // The header is at most one cache line long, so it begins in the block's second line whatever its length.
     const auto address = reinterpret_cast<std::uintptr_t>(memory);
     auto* const block = reinterpret_cast<Block*>((address & ~(page_bytes - 1)));
     Block* surplus = nullptr;
@@ -84,8 +84,8 @@ MessagePool::Block* MessagePool::try_take_idle(std::size_t index) noexcept {
     return block;
 }
 
-/// Takes idle blocks out, largest first, until one of n_bytes fits: messages of a new size must not find the pool full
-/// of a former one for ever. The lock is held.
+/// Removes idle blocks, largest first, until a block of n_bytes fits: blocks of a message size that is no longer used
+/// must not fill the pool for ever. The caller holds the lock.
 MessagePool::Block* MessagePool::make_room(std::size_t n_bytes) noexcept {
     Block* taken = nullptr;
     if (n_bytes > max_idle_bytes_) return taken;
@@ -101,7 +101,7 @@ MessagePool::Block* MessagePool::make_room(std::size_t n_bytes) noexcept {
     return taken;
 }
 
-/// Where huge pages fit, the block begins at one, and the system is asked for them.
+/// Maps a new block. A block of at least one huge page begins at a huge page, and the system is asked for huge pages.
 MessagePool::Block* MessagePool::map(std::size_t index) noexcept {
     const std::size_t n_bytes = class_bytes(index) + page_bytes;
     const std::size_t slack_bytes = n_bytes >= huge_page_bytes ? huge_page_bytes : 0;
@@ -115,7 +115,7 @@ MessagePool::Block* MessagePool::map(std::size_t index) noexcept {
         if (before != 0) munmap(begin, before);
         if (before != slack_bytes) munmap(begin + before + n_bytes, slack_bytes - before);
         begin += before;
-        // Only faster: where the host gives none, small pages serve.
+        // Huge pages are only faster: if the host gives none, small pages work, too.
         [[maybe_unused]] const int advised = madvise(begin, n_bytes, MADV_HUGEPAGE);
     }
     return new (begin) Block{nullptr, index, n_bytes};

@@ -7,22 +7,22 @@
 
 namespace anello::zeromq {
 
-/// Memory of large messages, kept when they are freed, so that none costs a mapping and its page faults. Sizes are
-/// rounded up to a quarter of a power of two; the block freed last is the next one given, since the cache still has it.
-/// Any thread: a message is made by the one and freed by the other.
+/// Keeps the memory of large messages when they are freed, so that a new message needs no mapping and no page faults.
+/// Sizes are rounded up to a quarter of a power of two; the block freed last is still cached and given first.
+/// Any thread may use it: one thread makes a message and another frees it.
 class MessagePool {
   public:
     static constexpr std::size_t smallest_bytes = 32 * 1024;
     static constexpr std::size_t largest_bytes = std::size_t{256} << 20;
 
-    /// Keeps at most max_idle_bytes of memory that nobody uses; what is in use is the affair of those who use it.
+    /// Keeps at most max_idle_bytes of idle memory; memory in use is not limited.
     explicit MessagePool(std::size_t max_idle_bytes) noexcept : max_idle_bytes_(max_idle_bytes) {}
     ~MessagePool();
     MessagePool(const MessagePool&) = delete;
     MessagePool& operator=(const MessagePool&) = delete;
 
-    /// header_bytes (64 at most), then data_bytes that begin at a multiple of 64. Null: too small, too large, no
-    /// memory.
+    /// Returns room for header_bytes (at most 64), then for data_bytes that begin at a multiple of 64 bytes. Returns
+    /// null if data_bytes is too small or too large, or if there is no memory.
     void* try_take(std::size_t header_bytes, std::size_t data_bytes) noexcept;
     void give_back(void* memory) noexcept;
 

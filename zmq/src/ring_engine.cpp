@@ -25,24 +25,24 @@ namespace {
 
 using stream::StreamStatus;
 
-/// The property of the READY command. Its value is the version of what follows the handshake.
+/// The property of the READY command that offers rings. Its value is the version of the protocol after the handshake.
 const std::string offer_name = "X-Anello-Ring";
 const std::string offer_value = "2", offer_without_lending = "2c";
-/// Every peer sends this property, so where it is the others are.
+/// Every peer sends this property: once it has arrived, all properties have.
 const std::string known_name = "Socket-Type";
 constexpr std::uint64_t greeting_bytes = 64;
-/// What is smaller is copied as fast as it is lent.
+/// Copying a smaller message is as fast as lending it.
 constexpr std::size_t smallest_lent_bytes = 32 * 1024;
-/// The peer is told of messages when so much has come together.
+/// The engine writes to the ring, and so wakes the peer, when lent messages of this size have been collected.
 constexpr std::size_t lent_grain_bytes = 128 * 1024;
 
-/// So many rings of lent messages may be unread: high-water marks are to hold senders back, not the memory that is
-/// lent.
+/// Lent messages may be unread up to this number of ring sizes: high-water marks are to hold senders back, not the
+/// amount of lent memory.
 constexpr std::size_t unread_rings = 2;
 
-/// The command that goes through the ring for a message that is lent.
+/// The command that goes through the ring instead of a lent message.
 struct LoanCommand {
-    std::array<char, 8> name;  ///< its length, as ZMTP has it, and seven letters
+    std::array<char, 8> name;  ///< as in ZMTP: one byte with the name's length, then seven letters
     Loan loan;
 };
 constexpr std::array<char, 8> loan_name{7, 'A', 'N', 'E', 'L', 'E', 'N', 'T'};
@@ -106,7 +106,7 @@ bool RingEngine::peer_welcome() {
     return false;
 }
 
-/// Counts the bytes of our commands: what is written after them may be meant for the ring.
+/// Counts the bytes of our handshake commands, as bytes written after them may belong into the ring.
 int RingEngine::next_command(zmq::msg_t* message) {
     const bool over = ready();
     const int result = next_handshake_command(message);
@@ -120,9 +120,9 @@ int RingEngine::process_command(zmq::msg_t* message) {
     return result;
 }
 
-/// Frame by frame, since what follows the last command may be for us and not for the decoder.
+/// Reads frame by frame, as bytes after the last command may be for this engine and not for libzmq's decoder.
 int RingEngine::read_handshake(void* data, std::size_t size_bytes) {
-    if (_mechanism == nullptr) return zmtp_engine_t::read(data, size_bytes);  // the greeting: asked for exactly
+    if (_mechanism == nullptr) return zmtp_engine_t::read(data, size_bytes);  // the greeting has a fixed length
     const auto n_wanted = static_cast<std::size_t>(std::min<std::uint64_t>(size_bytes, incoming_.may_read()));
     const int n_read = zmtp_engine_t::read(data, n_wanted);
     if (n_read > 0) incoming_.follow(static_cast<const unsigned char*>(data), static_cast<std::size_t>(n_read));
@@ -170,7 +170,7 @@ void RingEngine::offer_rings() {
         give_up(ENOBUFS);
 }
 
-/// The side that connected. True: it is settled by what way bytes go.
+/// Runs on the side that connected. True: it is now known whether bytes go through rings or the socket.
 bool RingEngine::hear_answer() {
     Word word{};
     std::unique_ptr<RingPair> none;
@@ -183,7 +183,7 @@ bool RingEngine::hear_answer() {
     return true;
 }
 
-/// The other side.
+/// Runs on the side that was connected to. True: as for hear_answer().
 bool RingEngine::take_offer() {
     Word word{};
     std::unique_ptr<RingPair> rings;
@@ -210,7 +210,7 @@ void RingEngine::use_rings() {
     receiver_.emplace(std::make_unique<SocketReceiveEnd>(std::move(rings_->receive), bell_), config, counters);
     share_.emplace(std::move(rings_->share));
     rings_.reset();
-    // Who asks for the descriptor is rung from then on.
+    // A side that has asked for its descriptor gets bells from then on.
     sender_->space_descriptor();
     receiver_->data_descriptor();
     state_ = State::rings;
@@ -228,7 +228,7 @@ void RingEngine::use_socket() {
     set_pollout();
 }
 
-/// The engine must not end within a call of its own: it will read the end of the connection, and connect anew.
+/// The engine must not be destroyed within a call of its own: it will read the end of the connection, and reconnect.
 void RingEngine::give_up(int error_number) {
     socket()->event_handshake_failed_no_detail(_endpoint_uri_pair, error_number);
     shutdown(socket_, SHUT_RDWR);
@@ -247,7 +247,7 @@ int RingEngine::write(const void* data, std::size_t size_bytes) {
     if (state_ == State::handshake) return write_handshake(data, size_bytes);
     if (state_ == State::socket) return zmtp_engine_t::write(data, size_bytes);
     errno = EAGAIN;
-    return -1;  // until it is settled
+    return -1;  // the peer's answer is still missing
 }
 
 // Hot path: no allocation, no lock, no log, no throw.
@@ -256,8 +256,8 @@ int RingEngine::read_ring(void* data, std::size_t size_bytes) {
     const stream::Bytes room(static_cast<std::byte*>(data), std::min(size_bytes, max_bytes));
     const stream::Transfer taken = receiver_->try_recv(room);
     if (taken.n_bytes > 0) {
-        // libzmq reads once per event: what is left needs another one. Without anything left the peer has been asked
-        // to ring.
+        // libzmq reads once per event, so bytes that are left need another event. If none are left, the failed peek()
+        // has asked the peer to ring.
         stream::ConstBytes left;
         if (!raised_ && receiver_->peek(left, 1, 0) != StreamStatus::would_block) raise();
         return static_cast<int>(taken.n_bytes);
@@ -277,7 +277,7 @@ int RingEngine::write_ring(const void* data, std::size_t size_bytes) {
         errno = EPIPE;
         return -1;
     }
-    // Other connections of this thread have their turn after a ringful.
+    // One ring's worth at most, so that other connections of this thread get their turn.
     const stream::ConstBytes bytes(static_cast<const std::byte*>(data),
                                    std::min(size_bytes, sender_->send_ring_bytes()));
     const stream::Transfer sent = sender_->try_send(bytes);
@@ -286,7 +286,7 @@ int RingEngine::write_ring(const void* data, std::size_t size_bytes) {
         return static_cast<int>(sent.n_bytes);
     }
     wants_space_ = sent.status == StreamStatus::would_block;
-    if (!wants_space_) bell_.hang_up();  // the peer broke the protocol: on_rung() finds the end
+    if (!wants_space_) bell_.hang_up();  // the peer broke the protocol: on_rung() will see the hang-up
     errno = wants_space_ ? EAGAIN : EPIPE;
     return -1;  // not 0: libzmq would try again at once, for ever
 }
@@ -296,7 +296,7 @@ bool RingEngine::output_held() {
     return n_lent_unwritten_ >= lent_grain_bytes;
 }
 
-// Hot path: no allocation, no lock, no log, no throw; but for the first large message.
+// Hot path: no allocation, no lock, no log, no throw, except for the first large message.
 void RingEngine::leaving(zmq::msg_t* message) {
     if (state_ != State::rings || message->size() < smallest_lent_bytes ||
         (message->flags() & zmq::msg_t::command) != 0)
@@ -333,7 +333,7 @@ int RingEngine::arriving(zmq::msg_t* message) {
     return 0;
 }
 
-/// Once; the first messages go through the ring until the peer has accepted.
+/// Runs once per connection. Messages go through the ring until the peer has accepted the memory.
 void RingEngine::offer_lent_memory() {
     lender_offered_ = true;
     if (settings().lent_bytes == 0 || _mechanism->get_zmtp_properties().at(offer_name) != offer_value) return;
@@ -365,13 +365,13 @@ void RingEngine::lower() noexcept {
 }
 
 void RingEngine::on_rung() {
-    if (!bell_.take_rings()) doorbell_.unwatch();  // a hang-up is reported for ever
+    if (!bell_.take_rings()) doorbell_.unwatch();  // libzmq would report a hang-up again and again
     borrow();
     if (wants_space_) {
         wants_space_ = false;
         set_pollout();
     }
-    // While input is stopped, nobody may read; restart_input() will. in_event() may end this engine's life.
+    // While input is stopped, this engine must not read; restart_input() will. in_event() may destroy this engine.
     if (!_input_stopped) in_event();
 }
 

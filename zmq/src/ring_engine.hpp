@@ -21,21 +21,21 @@
 
 namespace anello::zeromq {
 
-/// libzmq's engine over a unix socket, which goes on over two rings in shared memory when both sides have them.
+/// libzmq's engine over a unix socket, which changes to two rings in shared memory if both sides support them.
 ///
-/// The handshake is ZMTP's, over the socket, with one more property in the READY command (any mechanism). Where both
-/// sides offered it, everything after the last handshake command takes the rings: the side that connected makes them
-/// and sends their descriptors, the other answers yes or no. Else, or without memory, all goes on over the socket.
+/// The handshake is ZMTP's, over the socket, with one more property in the READY command (any mechanism). If both
+/// sides sent it, all bytes after the last handshake command go through rings: the side that connected makes them and
+/// sends their descriptors, and the other answers yes or no. Otherwise, or without memory, all bytes use the socket.
 ///
-/// Large messages: their bytes are lent where both sides have that, and what goes through the ring is a command that
-/// says where they lie. Where there is no room, or too much is unread, they go through the ring themselves.
+/// Large messages are lent if both sides support it: a command that says where the bytes lie goes through the ring.
+/// If lent memory has no room, or too much of it is unread, the message itself goes through the ring.
 ///
-/// Waking: libzmq polls an event descriptor in place of the socket, raised as long as the ring may hold data. That is
-/// the level trigger which its engines are made for; it is not looked at while input is stopped. The socket itself
-/// is the Doorbell's. One I/O thread.
+/// Waking: libzmq polls an event descriptor instead of the socket. The descriptor is raised as long as the ring may
+/// hold data, as libzmq's engines expect a level trigger; it is not polled while input is stopped. The Doorbell
+/// watches the socket. Only one I/O thread uses an engine.
 class RingEngine final : public zmq::zmtp_engine_t, private DoorbellListener {
   public:
-    /// required: ring://, a peer without rings is refused.
+    /// required: the endpoint is ring://, so a peer without rings is refused.
     RingEngine(zmq::fd_t socket, const zmq::options_t& options, const zmq::endpoint_uri_pair_t& endpoints,
                bool required);
     ~RingEngine() override;
@@ -88,21 +88,21 @@ class RingEngine final : public zmq::zmtp_engine_t, private DoorbellListener {
     zmq::io_thread_t* thread_ = nullptr;
     State state_ = State::handshake;
     FrameFollower incoming_;
-    std::uint64_t n_handshake_bytes_;  ///< ours, that are not on the socket yet
+    std::uint64_t n_handshake_bytes_;  ///< bytes of our handshake not yet written to the socket
     std::array<std::atomic<std::uint64_t>, static_cast<std::size_t>(StreamCounter::count)> counts_{};
     BellSocket bell_;
     Doorbell doorbell_;
-    std::unique_ptr<RingPair> rings_;  ///< until they are used
+    std::unique_ptr<RingPair> rings_;  ///< null once sender_ and receiver_ own the rings
     std::optional<RingShare> share_;
     std::optional<stream::Sender> sender_;
     std::optional<stream::Receiver> receiver_;
-    Descriptor wake_;  ///< what libzmq polls
+    Descriptor wake_;  ///< the event descriptor that libzmq polls
     bool raised_ = false;
     bool wants_space_ = false;
     std::unique_ptr<Lender> lender_;
     bool lender_offered_ = false;
     BorrowerOfConnection borrower_;
-    std::size_t n_lent_unwritten_ = 0;  ///< bytes of messages of which the peer cannot know yet
+    std::size_t n_lent_unwritten_ = 0;  ///< bytes of lent messages whose commands are not in the ring yet
 };
 
 }  // namespace anello::zeromq

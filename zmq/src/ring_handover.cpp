@@ -27,7 +27,7 @@ bool only_receives(int socket_type) noexcept {
     return socket_type == ZMQ_PULL || socket_type == ZMQ_SUB || socket_type == ZMQ_XSUB;
 }
 
-/// How many bytes the ring behind a descriptor would have; 0: none.
+/// Size in bytes of the ring that a descriptor refers to; 0: it is no ring.
 std::size_t ring_bytes_of(const Descriptor& memory) noexcept {
     const auto page_bytes = static_cast<off_t>(sysconf(_SC_PAGESIZE));
     struct stat found {};
@@ -46,11 +46,11 @@ std::unique_ptr<RingPair> try_attach(Descriptors memory) noexcept {
         RingMemory send = RingMemory::attach(std::move(memory[1]), n_send);
         return std::make_unique<RingPair>(RingPair{std::move(*share), std::move(send), std::move(receive)});
     } catch (const std::exception&) {
-        return {};  // ConfigError, SystemError: the answer is no, whatever the reason
+        return {};  // ConfigError or SystemError: the answer is `no` for either
     }
 }
 
-/// Owns at once every descriptor that came, however many.
+/// Takes ownership of all received descriptors at once, so that none leaks.
 void take_descriptors(msghdr& message, Descriptors& taken) noexcept {
     std::size_t n_taken = 0;
     for (cmsghdr* part = CMSG_FIRSTHDR(&message); part != nullptr; part = CMSG_NXTHDR(&message, part)) {
@@ -77,7 +77,7 @@ std::unique_ptr<RingPair> try_create_rings(int socket_type) noexcept {
         RingMemory receive = RingMemory::create(n_receive);
         return std::make_unique<RingPair>(RingPair{std::move(*share), std::move(send), std::move(receive)});
     } catch (const std::exception&) {
-        return {};  // the connection is as good without
+        return {};  // the connection works without rings, too
     }
 }
 

@@ -6,7 +6,7 @@
 
 namespace anello::zeromq {
 
-/// A share of what this process may hold in rings and lent memory (Settings::all_rings_bytes), given back when it goes.
+/// A share of the bytes that rings and lent memory of this process may take (Settings::all_rings_bytes).
 class RingShare {
   public:
     static std::optional<RingShare> try_take(std::size_t n_bytes) noexcept;

@@ -13,8 +13,8 @@
 namespace anello::zeromq {
 namespace {
 
-/// Nobody could catch an exception here, and a program must not die of an environment variable: it is told, and the
-/// default holds.
+/// No caller could catch an exception here, and a wrong environment variable must not end a program: this function
+/// prints a warning and keeps the default.
 void read_bytes(const char* name, const char* rule, bool (*holds)(std::size_t), std::size_t& value) noexcept {
     const char* const text = std::getenv(name);
     if (text == nullptr) return;

@@ -5,8 +5,8 @@
 
 namespace anello::zeromq {
 
-/// What the environment says, read once: a library without a configuration of its own has no other place.
-/// docs/how-to/zeromq.md is its page.
+/// The settings in environment variables, read once: a library without a configuration file has no other place.
+/// docs/how-to/zeromq.md describes them.
 struct Settings {
     bool ring = true;                                    ///< ZMQ_ANELLO_RING: 0 switches all of this off
     std::size_t ring_bytes = std::size_t{2} << 20;       ///< ZMQ_ANELLO_RING_BYTES: of a direction that carries data

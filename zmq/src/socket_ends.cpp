@@ -14,13 +14,13 @@
 namespace anello::zeromq {
 namespace {
 
-/// A sender that was stopped goes on when so much is free: a bell for every few bytes would cost more than it brings.
+/// A stopped sender gets a bell when 1/4 of the ring is free: a bell for every few bytes would cost more than it gains.
 constexpr std::size_t free_share_for_bell = 4;
-/// A peer that does nothing but ring must not keep the thread.
+/// A peer that only rings must not occupy the thread, so one call reads the socket at most this often.
 constexpr int max_reads_at_once = 16;
-constexpr char offer_byte = 'L', accept_byte = 'A';  // a bell is neither
+constexpr char offer_byte = 'L', accept_byte = 'A';  // a bell is any other byte
 
-/// Only the first who finds the wish takes it and rings: one bell for one sleep.
+/// True for the first caller that finds the flag set; only this caller rings: one bell for one sleep.
 bool take_wish(std::atomic<std::uint32_t>& waits) noexcept {
     return waits.exchange(0, std::memory_order_seq_cst) == 1;
 }
@@ -49,7 +49,7 @@ bool BellSocket::take_rings() noexcept {
         Descriptors came;
         const ssize_t n_taken = receive_with(socket_, rings, came);
         if (n_taken == 0 || (n_taken < 0 && errno != EAGAIN && errno != EINTR)) peer_gone_ = true;
-        // A message with descriptors ends what is read at once, so they belong to its last byte.
+        // One read ends at a message with descriptors, so the descriptors belong to the last byte read.
         if (n_taken > 0 && rings[static_cast<std::size_t>(n_taken) - 1] == offer_byte) offered_ = std::move(came[0]);
         if (n_taken > 0)
             peer_accepted_ |= std::memchr(rings.data(), accept_byte, static_cast<std::size_t>(n_taken)) != nullptr;
@@ -58,8 +58,8 @@ bool BellSocket::take_rings() noexcept {
     return !peer_gone_;
 }
 
-// The order of these words is that of stream::SharedSendEnd and its counterpart: each side stores its own, then looks
-// at the other's, all in one total order, so that of one who publishes and one who goes to sleep one sees the other.
+// The memory orders are those of stream::SharedSendEnd and its counterpart: each side stores its own word, then loads
+// the other's, all in one total order, so that of a side that publishes and one that goes to sleep, one sees the other.
 bool SocketSendEnd::publish(std::uint64_t head) noexcept {
     header_.head.store(head, std::memory_order_seq_cst);
     if (header_.receiver_waits.load(std::memory_order_seq_cst) == 0 || !take_wish(header_.receiver_waits)) return false;

@@ -11,22 +11,22 @@
 
 namespace anello::zeromq {
 
-/// The unix socket after the upgrade: a byte on it is the bell of both directions, and its end is the peer's. Never
-/// waits: a socket full of bytes is rung already. Two bytes are words besides: a side that lends memory says so once,
-/// with its descriptor, and the other accepts or says nothing.
+/// The unix socket once rings are in use: a byte is a bell for both directions, and its end is the end of the peer. It
+/// never waits: a full socket already holds bells. Two byte values have a meaning: a side that lends memory offers it
+/// once, with its descriptor, and the other side accepts or does not answer.
 class BellSocket {
   public:
     explicit BellSocket(int socket) noexcept : socket_(socket) {}
 
     void ring() const noexcept;
     void hang_up() const noexcept;
-    /// Takes the bytes that came. False: the peer is gone.
+    /// Reads the bytes that have arrived. False: the peer is gone.
     bool take_rings() noexcept;
     bool peer_gone() const noexcept { return peer_gone_; }
     bool try_offer(int lent_memory) const noexcept;
     bool try_accept() const noexcept;
     bool peer_accepted() const noexcept { return peer_accepted_; }
-    /// The memory that the peer offered, once.
+    /// Takes the memory that the peer offered; later calls return a closed descriptor.
     Descriptor take_offered() noexcept { return std::move(offered_); }
     int descriptor() const noexcept { return socket_; }
 
@@ -36,8 +36,8 @@ class BellSocket {
     bool peer_gone_ = false, peer_accepted_ = false;
 };
 
-/// A sending end whose bells are the socket's, which must outlive it. The engine watches the socket and takes its
-/// bytes, so there is nothing to quiet here.
+/// A sending end that rings on the socket, which must outlive it. The engine watches the socket and reads its bytes,
+/// so this class has no bells to take.
 class SocketSendEnd final : public stream::SendEnd {
   public:
     SocketSendEnd(stream::RingMemory ring, BellSocket& bell) noexcept
@@ -62,7 +62,7 @@ class SocketSendEnd final : public stream::SendEnd {
     BellSocket& bell_;
 };
 
-/// The receiving end of the same kind.
+/// A receiving end that rings on the socket, which must outlive it.
 class SocketReceiveEnd final : public stream::ReceiveEnd {
   public:
     SocketReceiveEnd(stream::RingMemory ring, BellSocket& bell) noexcept

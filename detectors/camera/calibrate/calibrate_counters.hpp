@@ -6,7 +6,7 @@
 
 #include "core/counters/counters.hpp"
 
-/// Block "calibrate", there only where events are calibrated:
+/// Block "calibrate", which exists only if events are calibrated:
 ///   boards_in = boards_calibrated + boards_without_cells + boards_wrong_cells + boards_other_shape
 namespace anello::camera {
 

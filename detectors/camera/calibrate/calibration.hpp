@@ -8,10 +8,10 @@
 
 #include "camera/calibrate/coefficients.hpp"
 
-/// Samples as boards send them (R0) become samples above their baseline (R1).
+/// Calibration: turns samples as boards send them (R0) into samples above their baseline (R1).
 namespace anello::camera {
 
-/// What was done; the first three with the bits of the observatory's event builder (tdp_action).
+/// The steps of calibration; the first three have the bits that the observatory's event builder uses (tdp_action).
 enum CalibrationStep : std::uint8_t {
     step_baseline = 2,
     step_time_lapse = 4,
@@ -20,10 +20,10 @@ enum CalibrationStep : std::uint8_t {
     step_flatfield = 32
 };
 
-/// What is added, so that samples below the baseline stay unsigned; the observatory's waveform_offset.
+/// Counts added to each sample, so that samples below the baseline stay unsigned; the observatory's waveform_offset.
 inline constexpr std::int32_t calibrated_offset = 400;
 
-/// Where and when a board of DRS4 chips sampled.
+/// First cells and time of one readout of a board of DRS4 chips.
 struct Drs4Readout {
     wire::camera::FirstCells first_cell{};
     std::uint64_t clock_ticks = 0;  ///< of 7.5 ns
@@ -31,57 +31,57 @@ struct Drs4Readout {
 
 enum class Correction : std::uint8_t {
     done,
-    no_cells,     ///< baselines are of cells, and the board did not say which it read; samples are as they were
-    wrong_cells,  ///< it named a cell that does not exist; samples are as they were
+    no_cells,     ///< each cell has a baseline, but the board did not send its first cells; samples are unchanged
+    wrong_cells,  ///< the board named a cell that does not exist; samples are unchanged
 };
 
-/// Corrections of DRS4 chips as ctapipe_io_lst 0.31.1 makes them offline: each cell's own baseline, what is left of the
-/// cell's last reading (time lapse), and spikes where the reading before ended. Integers of a sixteenth of a count; the
-/// result is within 0.65 counts of the exact one, 0.5 of which is its rounding, where cells rest for 20 us or more:
-/// times are in steps of 30 ns.
+/// Corrects samples of DRS4 chips as ctapipe_io_lst 0.31.1 does offline: for each cell's baseline, for the remainder of
+/// the cell's last reading (time lapse), and for spikes where the previous reading ended. It calculates with integers
+/// in sixteenths of a count and times in steps of 30 ns; if a cell rests for 20 us or more between readings, the result
+/// is within 0.65 counts of the exact one, 0.5 of which is its rounding.
 ///
 /// PERF NOTE: 16 bits for a baseline and 32 for a cell's last reading make 92 MB for an LST, where the reference has
-/// 183 MB. Of an LST event at 10 kHz, 160 us of a core go into baselines and spikes, 500 into time lapse
+/// 183 MB. For an LST event at 10 kHz, one core needs 160 us for baselines and spikes and 500 us for time lapse
 /// (camera_calibrate_bench).
 ///
-/// What is remembered belongs to a board, so that several threads may correct, each its own boards.
+/// Each board has its own state, so that several threads may correct at the same time, each its own boards.
 class CameraCalibration {
   public:
     struct Steps {
         bool time_lapse = true, spikes = true, flatfield = false;
-        /// Counts above the baseline beyond which a pixel's low gain is taken and its high gain left out; else its high
-        /// gain is. 0: both gains stay.
+        /// Counts above the baseline. If the high gain of a pixel exceeds this, only its low gain is kept, otherwise
+        /// only its high gain. 0: both gains are kept.
         std::uint32_t gain_threshold = 0;
     };
     /// Pixels of a board whose gain can be selected: as many as low_gain has bits.
     static constexpr std::uint32_t most_selected_pixels = wire::camera::most_selected_pixels;
 
-    /// Throws ConfigError: 1 or 2 gains, and 7 pixels on a board and at most 1024 samples where baselines are of cells;
-    /// at most 16 pixels where gains are selected; and a flat field of two gains without that.
+    /// Throws ConfigError unless there are 1 or 2 gains; with a baseline for each cell, 7 pixels per board and at most
+    /// 1024 samples; with gain selection, at most 16 pixels per board. A flat field of two gains needs gain selection.
     CameraCalibration(CalibrationCoefficients coefficients, const CalibratedShape& shape, Steps steps);
 
     // Hot path from here on: no allocation, no lock, no log, no throw.
-    /// samples: u16 [gain][pixel][sample] of one board, corrected where they stand: rounded, 400 added, held within
-    /// 0..65535. readout: null where the board tells no cells. A board's events come in the order in which they were
-    /// read; another run_id than before forgets what was before.
+    /// Corrects `samples`, u16 [gain][pixel][sample] of one board, in place: the results are rounded, 400 is added, and
+    /// they are limited to 0..65535. readout: null if the board sends no first cells. Give a board's events in the
+    /// order in which the board read them; a new run_id discards the state of the earlier run.
     ///
-    /// Where gains are selected, [pixel][sample] then stand at the beginning, all in counts of the high gain: those of
-    /// the low one are multiplied. low_gain: a bit for each pixel whose low gain was taken, the first pixel's the
-    /// lowest; may be null.
+    /// With gain selection, `samples` then begins with [pixel][sample], all in counts of the high gain: samples of the
+    /// low gain are multiplied. low_gain, which may be null, gets a bit for each pixel whose low gain was kept; the
+    /// first pixel has the lowest bit.
     Correction correct(std::uint32_t board, std::uint32_t run_id, std::byte* samples, const Drs4Readout* readout,
                        std::uint16_t* low_gain = nullptr) noexcept;
-    /// Asks memory for what correct() will need of this board.
+    /// Prefetches into the cache what correct() will need for this board.
     void prefetch(std::uint32_t board, const Drs4Readout& readout) const noexcept;
 
     const CalibratedShape& shape() const noexcept { return shape_; }
-    /// Of CalibrationStep: what correct() does.
+    /// Bits of CalibrationStep: the steps of correct().
     std::uint8_t steps() const noexcept { return steps_; }
     bool selects_gain() const noexcept { return (steps_ & step_gain) != 0; }
 
   private:
     static constexpr std::uint16_t no_cell = 0xffff;
     struct alignas(64) Board {
-        wire::camera::FirstCells before = unknown();  ///< first cells of the event before
+        wire::camera::FirstCells before = unknown();  ///< first cells of the previous event
         std::uint32_t run_id = 0;
         static constexpr wire::camera::FirstCells unknown() {
             wire::camera::FirstCells cells{};
@@ -89,16 +89,16 @@ class CameraCalibration {
             return cells;
         }
     };
-    /// Spikes of a chip in this event: where they begin, from -2 on.
+    /// Spikes of a chip in this event: their first samples, -2 or later.
     struct Spikes {
         std::array<std::int32_t, 8> at;
         std::uint32_t n = 0;
     };
 
-    /// A pixel of a board in one of its gains.
+    /// One gain of one pixel of a board.
     struct Channel {
         std::uint32_t gain, pixel;
-        std::size_t number;  ///< of all channels
+        std::size_t number;  ///< among the channels of the camera
     };
 
     void validate(const Steps& steps) const;
@@ -118,9 +118,9 @@ class CameraCalibration {
     CalibratedShape shape_;
     std::uint8_t steps_;
     std::int32_t gain_threshold_parts_;
-    std::uint32_t row_cells_;               ///< of baselines: the ring, and its begin once more
+    std::uint32_t row_cells_;               ///< baselines per row: the ring, then its begin again
     std::vector<std::uint16_t> baseline_;   ///< [channel][row_cells_]
-    std::vector<std::uint32_t> last_read_;  ///< [channel][cell], in steps of TimeLapseTable, 0 never; empty: not needed
+    std::vector<std::uint32_t> last_read_;  ///< [channel][cell], steps of TimeLapseTable; 0: never; empty: not needed
     std::vector<TimeLapseTable> laws_;
     std::vector<float> factor_;  ///< [channel]; empty: samples are not multiplied, and no gain is selected
     std::vector<Board> boards_;

@@ -28,34 +28,34 @@ struct CalibrateConfig {
 
 extern const Keys<CalibrateConfig> calibrate_keys;
 
-/// What became of some of an event's boards.
+/// Counts of the results for some of an event's boards.
 struct CalibrationTally {
     std::array<std::uint32_t, static_cast<std::size_t>(CalibrateCounter::count)> n{};
 
     void add(CalibrateCounter counter) noexcept { ++n[static_cast<std::size_t>(counter)]; }
 };
 
-/// Corrects events where they stand in event memory, and marks in each board's header what was done with it
-/// (mark_calibrated). Counters are of one thread; so is each board.
+/// Corrects events in event memory, in place, and marks in each board's header which steps were done (mark_calibrated).
+/// One thread writes the counters; only one thread works on each board.
 class EventCalibration {
   public:
-    /// pixel_ids: as read_coefficients() takes them. Throws ConfigError.
+    /// pixel_ids: as for read_coefficients(). Throws ConfigError.
     EventCalibration(const CalibrateConfig& config, const CalibratedShape& shape,
                      std::span<const std::uint32_t> pixel_ids, CounterPage& page,
                      const std::string& block_name = "calibrate");
 
     // Hot path, all: no allocation, no lock, no log, no throw.
-    /// The board's memory belongs to the caller; each event once, in their order.
+    /// Corrects one board, whose memory the caller owns. Call it once per event, in the order of events.
     void correct(const CameraEventView& event, std::uint32_t board, CalibrationTally& tally) noexcept;
-    /// Asks memory for what correct() will need of this board.
+    /// Prefetches into the cache what correct() will need for this board.
     void prefetch(const CameraEventView& event, std::uint32_t board) const noexcept;
     void count(const CalibrationTally& tally) noexcept;
-    /// All boards; one thread.
+    /// Corrects all boards and counts them. Only one thread may call it.
     void correct(const CameraEventView& event) noexcept;
 
-    /// What is done: "baseline, time lapse, spikes".
+    /// The steps for the operator, such as "baseline, time lapse, spikes".
     std::string describe() const;
-    /// What a file of such events says of it.
+    /// The attributes of a file of such events that describe the calibration.
     std::vector<store::FileAttribute> attributes() const;
     const Counters<CalibrateCounter>& counters() const noexcept { return counters_; }
 

@@ -10,7 +10,7 @@
 
 namespace anello::camera {
 
-/// An array of numbers of a FITS file; the last axis is the one whose values lie side by side.
+/// An array of numbers from a FITS file; the values of the last axis are contiguous.
 struct FitsImage {
     std::vector<std::size_t> shape;
     std::vector<float> values;

@@ -19,23 +19,23 @@
 
 namespace anello::camera {
 
-/// The stage send: compresses what comes as it is, writes, streams and publishes what the filter keeps. Files,
-/// receivers and subscribers may be slow; nobody before this stage waits for them while there is memory for events.
+/// The stage send: writes, streams and publishes kept events, and encodes them if no stage compress does. Files,
+/// receivers and subscribers may be slow; no earlier stage waits for them while there is memory for events.
 class CameraDispatch {
   public:
-    /// config.sends(). choices, kept, clock and page must outlive it. Throws ConfigError, SystemError.
+    /// Requires config.sends(). choices, kept, clock and page must outlive it. Throws ConfigError, SystemError.
     CameraDispatch(const CameraOutletConfig& config, CompressionChoices& choices, KeptEvents& kept,
                    const CameraShape& shape, const Clock& clock, CounterPage& page);
 
-    /// Must not outlive it. Drained once all that the filter gave has been sent.
+    /// The stage must not outlive this object. It has drained once all events that the filter gave have been sent.
     pipeline::Stage stage();
-    /// As R1Streams::set_of_writer.
+    /// See R1Streams::set_of_writer().
     bool set_of_r1_writer(std::size_t writer, const std::string& name, std::uint64_t value) noexcept {
         return r1_ != nullptr && r1_->set_of_writer(writer, name, value);
     }
 
   private:
-    std::size_t do_work() noexcept;  ///< Events sent, and steps of the stream.
+    std::size_t do_work() noexcept;  ///< Returns the number of events sent and of steps of the stream.
     Nanoseconds longest_wait_ns() const noexcept;
     std::size_t send_events() noexcept;
     void take(KeptEvent& kept) noexcept;
@@ -48,13 +48,13 @@ class CameraDispatch {
     CompressionChoices& choices_;
     KeptEvents& kept_;
     const Clock& clock_;
-    std::optional<Counters<CompressCounter>> compressed_;  ///< with writer, stream or R1v1 files only
-    std::unique_ptr<EventEncoder> encoder_;                ///< where events come as they are
+    std::optional<Counters<CompressCounter>> compressed_;  ///< set only with writer, stream or R1v1 files
+    std::unique_ptr<EventEncoder> encoder_;                ///< set if events arrive unencoded
     std::unique_ptr<CameraWriter> writer_;
     std::unique_ptr<CameraStream> stream_;
     std::unique_ptr<R1Streams> r1_;
     std::unique_ptr<publish::RecordPublisher<CameraEventRecord>> publisher_;
-    KeptEvent* event_ = nullptr;  ///< the one in hand, until subscribers have room
+    KeptEvent* event_ = nullptr;  ///< the event being sent, kept until subscribers have room
     std::vector<std::byte> encoded_;
     std::atomic<bool> draining_{false}, drained_{false};
     std::string store_error_;

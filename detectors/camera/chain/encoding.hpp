@@ -12,8 +12,8 @@
 
 namespace anello::camera {
 
-/// The stage compress: threads that make records and rows of kept events, side by side, between filter and send. What
-/// they make stays where it is until the sender is done with it; then they use that memory again.
+/// The stage compress, between filter and send: threads that encode kept events in parallel, as records and as rows. An
+/// encoded event stays in its buffer until the sender has given the event back; then the buffer is used again.
 class CameraEncoding {
   public:
     /// kept and choices must outlive it; kept has as many lanes as config has threads. Throws ConfigError,
@@ -21,7 +21,7 @@ class CameraEncoding {
     CameraEncoding(const EncodingConfig& config, CompressionChoices& choices, KeptEvents& kept,
                    const CameraShape& shape);
 
-    /// Must not outlive it. It has drained when the sender has.
+    /// The stage must not outlive this object. It has drained when the sender has.
     pipeline::Stage stage();
 
   private:
@@ -31,10 +31,10 @@ class CameraEncoding {
         EventEncoder encoder;
         std::vector<std::vector<std::byte>> buffers;  ///< used in turn
         std::size_t next = 0;
-        KeptEvent* made = nullptr;  ///< for which the sender has no room yet
+        KeptEvent* made = nullptr;  ///< an encoded event that waits for room in the ring to the sender
     };
 
-    std::size_t do_work(std::uint32_t lane) noexcept;  ///< Events encoded.
+    std::size_t do_work(std::uint32_t lane) noexcept;  ///< Returns the number of events encoded.
     bool try_hand_on(std::uint32_t number) noexcept;
     Nanoseconds longest_wait_ns(std::uint32_t lane) const noexcept;
 

@@ -18,38 +18,38 @@ namespace anello::camera {
 struct KeptEvent {
     CameraEventView event;
     Verdict verdict;
-    EncodedEvent encoded{};   ///< where events are encoded on the way
-    Nanoseconds sent_ns = 0;  ///< wall clock; by the sender
-    PixelView pixels{};       ///< of what follows
+    EncodedEvent encoded{};   ///< set if the stage compress encodes
+    Nanoseconds sent_ns = 0;  ///< wall clock; the sender sets it
+    PixelView pixels{};       ///< spans of the vectors below
     std::vector<float> charge{};
     std::vector<std::uint16_t> peak_sample{};
     std::vector<std::uint8_t> flags{};
 
-    /// Copied where there is room for them: the integrator's are good until its next event.
+    /// Copies the pixels if there is room for them: the integrator's own are valid only until its next event.
     void lay_down(const PixelView& seen) noexcept;
 };
 
-/// Kept events in the order in which they came. The filter's thread calls try_give and try_reclaim, the sender's
-/// try_take and give_back. Between the two there may be lanes, each with a thread of its own: event i goes through lane
-/// i modulo their number, so that the sender finds all in their order by asking the lanes in turn. Memory is taken in
-/// the constructor.
+/// Passes kept events, in order, from the filter to the sender and back. The filter's thread calls try_give and
+/// try_reclaim, the sender's try_take and give_back. Lanes may lie between the two, each with its own thread: event i
+/// goes through lane i modulo their number, so that the sender gets the events in order by asking the lanes in turn.
+/// The constructor takes all memory.
 class KeptEvents {
   public:
-    /// Behind a lane at most so many wait for the sender.
+    /// At most this number of events wait for the sender after each lane.
     static constexpr std::uint32_t most_behind_lane = 8;
 
-    /// n_pixels: 0, where nobody asks for them. n_lanes: 0, where events go straight to the sender.
+    /// n_pixels: 0 if nothing uses the pixels. n_lanes: 0 if events go straight to the sender.
     KeptEvents(std::uint32_t n_events, std::uint32_t n_pixels, std::uint32_t n_lanes = 0);
 
     // Hot path, all: no allocation, no lock, no log, no throw.
     /// False: no room now.
     bool try_give(const CameraEventView& event, const PixelView& pixels, const Verdict& verdict) noexcept;
     bool has_given() const noexcept { return has_any(given_); }
-    KeptEvent* try_take_in(std::uint32_t lane) noexcept;                    ///< A lane's thread, as the next.
-    bool try_hand_on(std::uint32_t lane, const KeptEvent& event) noexcept;  ///< False: no room now.
+    KeptEvent* try_take_in(std::uint32_t lane) noexcept;                    ///< A lane's thread.
+    bool try_hand_on(std::uint32_t lane, const KeptEvent& event) noexcept;  ///< A lane's thread. False: no room.
     KeptEvent* try_take() noexcept;
     void give_back(KeptEvent& event) noexcept;
-    /// Of an event that was given back; valid until the next is given.
+    /// Returns an event that the sender has given back; valid until the next try_give(). Null: there is none.
     const KeptEvent* try_reclaim() noexcept;
     std::size_t n_away() const noexcept { return events_.size() - free_.size(); }  ///< not reclaimed; filter's thread
     bool is_empty() const noexcept { return !has_any(handed_on_.empty() ? given_ : handed_on_); }  ///< for the sender
@@ -67,7 +67,7 @@ class KeptEvents {
     std::deque<Ring> given_, handed_on_;  ///< by lane
     Ring sent_;
     std::vector<std::uint32_t> free_;
-    std::uint64_t n_given_ = 0, n_taken_ = 0;  ///< by the filter's thread; by the sender's
+    std::uint64_t n_given_ = 0, n_taken_ = 0;  ///< counted by the filter's thread; by the sender's
 };
 
 }  // namespace anello::camera

@@ -14,9 +14,9 @@
 
 namespace anello::camera {
 
-/// The camera event builder, joined and run: receive and build (in one thread or two, for each group of boards),
-/// filter, send. Like rich::Node: everything is taken in the constructor, start() makes the threads, stop() lets what
-/// is on the way arrive, and the control thread calls all members.
+/// The whole chain of a camera node: receive and build (in one thread or two, for each group of boards), filter, send.
+/// As for rich::Node, the constructor takes all memory and sockets, start() starts the threads, stop() processes what
+/// has been received and ends them, and the control thread calls all members.
 class CameraNode {
   public:
     /// Throws ConfigError, SystemError.
@@ -27,20 +27,20 @@ class CameraNode {
     CameraNode& operator=(const CameraNode&) = delete;
 
     void start() { runner_.start(); }
-    /// Drains: what the system has received is built and sent; waits at most 10 s.
+    /// Drains: the node builds and sends all that the system has received. Waits for this for at most 10 s.
     void stop() { runner_.stop(); }
-    /// All expected runs have ended, or the file is at its end.
+    /// True once all expected runs have ended, or the input file has been read to its end.
     bool finished() const noexcept;
 
     std::vector<std::uint16_t> ports() const { return boards_.ports(); }
     std::vector<CounterPage::Sample> counters() const { return page_.read(); }
     CounterPage& page() noexcept { return page_; }
-    void keep_page() { runner_.keep_page(); }  ///< Now and then: the page shows that this thread goes on.
+    void keep_page() { runner_.keep_page(); }  ///< Call it regularly: it shows in the page that this thread is alive.
     CameraOutlet& outlet() noexcept { return outlet_; }
     pipeline::Latencies latency() const { return runner_.latency(); }
     pipeline::LatenciesOverTime latency_over_time() const { return runner_.latency_over_time(); }
     const pipeline::MachineProbe* probe() const noexcept { return probe_.get(); }  ///< null: the machine is not watched
-    /// What changed since the last call, one line each: a silent or slow board, datagrams dropped by the kernel.
+    /// Changes since the last call, one line each: a silent or slow board, datagrams dropped by the kernel.
     pipeline::Notices notices() { return runner_.notices(); }
     pipeline::States states() const { return runner_.states(); }
     /// Calls use(board, its log) for each board, once the node has stopped.
@@ -54,7 +54,7 @@ class CameraNode {
     CameraJoiner joiner_;
     CameraOutlet outlet_;
     std::unique_ptr<pipeline::MachineProbe> probe_;
-    pipeline::Runner runner_;  ///< last: its threads end before what they work on
+    pipeline::Runner runner_;  ///< last member, so that its threads end before the objects that they use
 };
 
 }  // namespace anello::camera

@@ -14,8 +14,8 @@
 
 namespace anello::camera {
 
-/// What becomes of whole events: the stages filter and, where somebody wants kept events, send; where threads are given
-/// for it, pixels aside of filter, and compress before send.
+/// The part of the chain after whole events: the stage filter and, if there is a file, stream or subscriber, send. If
+/// they have threads, the stages pixels (parallel to filter) and compress (before send) belong to it, too.
 class CameraOutlet {
   public:
     /// events, clock and page must outlive it. Throws ConfigError, SystemError.
@@ -30,7 +30,7 @@ class CameraOutlet {
         if (config_.sends()) dispatch_.emplace(with_calibration(config_), choices_, kept_, shape, clock, page);
     }
 
-    /// Must not outlive it. has_input: whether the stage before gave events.
+    /// The stages must not outlive this object. has_input: tells whether the previous stage has given events.
     std::vector<pipeline::Stage> stages(std::function<bool(std::uint32_t)> has_input) {
         std::vector<pipeline::Stage> stages{selection_.stage()};
         stages.front().has_input = std::move(has_input);
@@ -40,7 +40,7 @@ class CameraOutlet {
         return stages;
     }
     bool try_take(CameraImage& image) noexcept { return selection_.try_take(image); }
-    /// As R1Streams::set_of_writer.
+    /// See R1Streams::set_of_writer().
     bool set_of_r1_writer(std::size_t writer, const std::string& name, std::uint64_t value) noexcept {
         return dispatch_ && dispatch_->set_of_r1_writer(writer, name, value);
     }

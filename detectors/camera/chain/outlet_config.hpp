@@ -19,53 +19,53 @@
 
 namespace anello::camera {
 
-/// How the file holds what boards sent.
+/// Format of the boards' data in the file.
 enum class FileFormat : std::uint8_t { table, records };
 
-/// What is done with whole events: the stages filter and send.
+/// Configuration of the stages after whole events: filter and send.
 struct CameraOutletConfig {
     CalibrateConfig calibrate;
     IntegratorConfig integrator;
     FilterConfig filter;
-    std::string pixels_file;  ///< as camera_geometry() reads it; empty: a made-up camera
-    bool integrate = true;    ///< false: waveforms have no shape; all events go on
+    std::string pixels_file;  ///< a file for camera_geometry(); empty: a made-up camera
+    bool integrate = true;    ///< false: waveforms have no shape, and all events are kept
     CompressionConfig compression;
     std::string file;  ///< HDF5; empty: none
     FileFormat file_format = FileFormat::table;
     store::FileRules rules{};
     CameraStreamConfig stream{.host = {}};  ///< TCP; no host: none
-    std::vector<int> r1_connections;        ///< to writers of R1v1 files, one each; none: no such files
+    std::vector<int> r1_connections;        ///< one for each writer of R1v1 files; empty: no such files
     publish::PublishConfig publish;
     CameraContent published = CameraContent::event;
     std::uint32_t max_events_per_step = 16;
     std::uint32_t max_kept_events = 256;      ///< on their way to the file, the stream and subscribers
-    Nanoseconds image_every_ns = 20'000'000;  ///< one image in so long is laid aside
+    Nanoseconds image_every_ns = 20'000'000;  ///< interval between images for the display
 
-    /// Of the waveforms that go on: of two gains one, where calibration selects it.
+    /// Shape of the waveforms after calibration, which has one gain if calibration selects it.
     IntegratorConfig pixels() const noexcept {
         IntegratorConfig made = integrator;
         if (calibrate.selects_gain()) made.n_gains = 1;
         return made;
     }
-    /// Whether anything is made of kept events for a file or a stream.
+    /// Whether kept events are encoded for a file or a stream.
     bool encodes() const noexcept { return !file.empty() || !stream.host.empty() || !r1_connections.empty(); }
-    /// Threads that compress, beside the one that sends.
+    /// Number of threads that compress, in addition to the one that sends.
     std::uint32_t n_encoding_lanes() const noexcept { return encodes() ? n_threads_of(compression.n_threads) : 0; }
     bool compresses_aside() const noexcept { return n_encoding_lanes() > 0; }
-    /// Numbers of threads as they are now, so that a change of the cores that are there is no change of them.
+    /// The same configuration with fixed numbers of threads, so that they do not change if the available cores change.
     CameraOutletConfig counted() const {
         CameraOutletConfig config = *this;
         config.filter.n_threads = static_cast<std::int32_t>(n_threads_of(filter.n_threads));
         config.compression.n_threads = static_cast<std::int32_t>(n_threads_of(compression.n_threads));
         return config;
     }
-    /// Whether somebody wants kept events.
+    /// Whether a file, stream or subscriber takes kept events.
     bool sends() const noexcept { return encodes() || publish.is_on(); }
     std::optional<TableShape> table(const CameraShape& shape) const noexcept;  ///< none: no file wants one
     EncodingConfig encoding(const CameraShape& shape) const noexcept {
         return {compression, keeps_records() || !r1_connections.empty(), table(shape)};
     }
-    /// Of records: those that only a writer on this machine reads are not compressed for it.
+    /// Compression of records. Records that only a writer on this machine reads are not compressed.
     CompressionConfig record_compression() const noexcept {
         return keeps_records() ? compression
                                : CompressionConfig{.level = 0, .shuffle = Shuffle::none, .difference = false};
@@ -75,7 +75,7 @@ struct CameraOutletConfig {
     }
 };
 
-/// As wide as the memory of a fragment: whatever is placed there and fits the camera's shape has its place in the
+/// The table is as wide as the memory of a fragment, so that every fragment that fits the camera's shape fits the
 /// table.
 inline std::optional<TableShape> CameraOutletConfig::table(const CameraShape& shape) const noexcept {
     if (file.empty() || file_format != FileFormat::table) return std::nullopt;

@@ -18,9 +18,9 @@
 
 namespace anello::camera {
 
-/// An event whose pixels are looked at, and what was found.
+/// An event whose pixels are being processed, and the results.
 struct SeenEvent {
-    /// What one lane found in its boards.
+    /// The results of one lane for its boards.
     struct alignas(64) Share {
         BoardsLeftOut left_out;
         CalibrationTally calibrated;
@@ -33,33 +33,33 @@ struct SeenEvent {
     PixelView view() const noexcept;
 };
 
-/// The look at the pixels of whole events: calibrates them where that is wanted, and integrates. Events come back in
-/// the order in which they were given. Each lane has boards of its own, of every event, so that what calibration
-/// remembers of a board's last reading is met in the order of events, whatever the number of threads: so are results.
-/// The filter's thread calls try_give, try_take and give_back. Memory is taken in the constructor.
+/// Processes the pixels of whole events: calibrates them if configured, and integrates. Events come back in the order
+/// in which they were given. Each lane processes its own boards of every event, in the order of events, as calibration
+/// needs a board's previous reading: results do not depend on the number of threads. The filter's thread calls give,
+/// try_take and give_back. The constructor takes all memory.
 class CameraPixels {
   public:
-    /// Events that may be between try_give and give_back where threads look at them.
+    /// Number of events that may be between give() and give_back() if there are threads.
     static constexpr std::uint32_t n_in_flight = 16;
 
-    /// geometry: null where config integrates nothing. page must outlive it. Throws ConfigError.
+    /// geometry: null if config.integrate is false. page must outlive it. Throws ConfigError.
     CameraPixels(const CameraOutletConfig& config, const CameraGeometry* geometry, CounterPage& page);
 
-    /// The stage pixels, aside of filter; it must not outlive this.
+    /// The stage pixels, which runs parallel to filter. It must not outlive this object.
     pipeline::Stage stage();
     bool has_threads() const noexcept { return has_threads_; }
 
     // Hot path, all: no allocation, no lock, no log, no throw.
     bool has_room() const noexcept { return !free_.empty(); }
-    /// Without threads it is looked at here. Only where there is room.
+    /// Takes an event; there must be room. Without threads, this call processes its pixels.
     void give(const CameraEventView& event) noexcept;
-    /// The oldest of those that all lanes are done with.
+    /// Returns the oldest event once all lanes have processed it, else null.
     SeenEvent* try_take() noexcept;
     void give_back(const SeenEvent& seen) noexcept;
-    std::size_t n_away() const noexcept { return events_.size() - free_.size(); }  ///< not given back
+    std::size_t n_away() const noexcept { return events_.size() - free_.size(); }  ///< not given back yet
 
     std::string describe() const;                          ///< For the operator.
-    std::vector<store::FileAttribute> attributes() const;  ///< What files say of how their events were calibrated.
+    std::vector<store::FileAttribute> attributes() const;  ///< Attributes of files that describe the calibration.
 
   private:
     struct Lane {
@@ -67,11 +67,11 @@ class CameraPixels {
         BoardRange boards;
         memory::SpscRing<std::uint32_t> given, done;
     };
-    std::size_t do_work(std::uint32_t lane) noexcept;  ///< Events looked at.
+    std::size_t do_work(std::uint32_t lane) noexcept;  ///< Returns the number of events processed.
     void look_at(SeenEvent& seen, std::uint32_t lane) noexcept;
 
-    std::unique_ptr<EventCalibration> calibration_;  ///< none: samples stay as they were sent
-    std::unique_ptr<PixelIntegrator> integrator_;    ///< none: samples have no shape
+    std::unique_ptr<EventCalibration> calibration_;  ///< null: samples stay as they were sent
+    std::unique_ptr<PixelIntegrator> integrator_;    ///< null: samples have no shape
     bool has_threads_;
     std::vector<SeenEvent> events_;
     std::vector<std::uint32_t> free_;

@@ -23,8 +23,8 @@
 
 namespace anello::camera {
 
-/// The way of a camera event, cut at the stamps that it carries. sent: what was done with it is done; of one that is
-/// not kept when that was decided.
+/// The legs of a camera event's latency, between its stamps. sent: the time when the sender was done with the event, or
+/// the time of the decision if the event was not kept.
 enum class CameraLeg : std::uint8_t {
     first_to_built,
     built_to_decided,
@@ -39,7 +39,7 @@ inline constexpr std::array<const char*, static_cast<std::size_t>(CameraLeg::cou
 
 inline constexpr std::uint32_t max_image_pixels = 2048;
 
-/// A camera image, copied aside for the display; dropped when nobody takes it.
+/// A copy of a camera image for the display; it is dropped if the display does not take it.
 struct CameraImage {
     std::uint32_t event_number;
     std::uint32_t n_pixels;  ///< at most max_image_pixels
@@ -47,24 +47,24 @@ struct CameraImage {
     std::array<float, max_image_pixels> charge;
 };
 
-/// The stage filter: takes whole events, has their pixels looked at, decides in their order, gives what is kept to the
-/// sender, and gives the event's memory back when that is done with it. Beside it, where there are threads for that,
-/// the stage pixels (CameraPixels).
+/// The stage filter: takes whole events, has their pixels processed, decides on them in order, gives kept events to the
+/// sender, and gives an event's memory back when the sender is done with it. If there are threads for the pixels, the
+/// stage pixels (CameraPixels) runs parallel to it.
 class CameraSelection {
   public:
-    /// events, clock and page must outlive it, and kept; none: nobody wants kept events. Throws ConfigError.
+    /// events, kept, clock and page must outlive it. kept: null if there is no sender. Throws ConfigError.
     CameraSelection(const CameraOutletConfig& config, CameraEvents& events, KeptEvents* kept, const Clock& clock,
                     CounterPage& page);
 
-    /// Must not outlive it. Drained once all that the builders gave has been decided, and the sender is done with it.
+    /// The stage must not outlive this object. Drained: all events are decided on, and the sender is done with them.
     pipeline::Stage stage();
     CameraPixels& pixels() noexcept { return *pixels_; }
-    /// What files say of how their events were calibrated; nothing where they were not.
+    /// Attributes of files that describe the calibration; empty without calibration.
     std::vector<store::FileAttribute> attributes() const { return pixels_->attributes(); }
     bool try_take(CameraImage& image) noexcept { return images_->try_take(image); }
 
   private:
-    std::size_t do_work() noexcept;  ///< Events decided, and given back.
+    std::size_t do_work() noexcept;  ///< Returns the number of events decided on and given back.
     Nanoseconds longest_wait_ns() const noexcept;
     std::size_t reclaim() noexcept;
     std::size_t decide_events() noexcept;
@@ -88,9 +88,9 @@ class CameraSelection {
     Counters<CameraWaitCounter> waits_;
     std::array<bool, static_cast<std::size_t>(CameraWaitCounter::count)> is_waiting_{};
     std::unique_ptr<CameraPixels> pixels_;
-    std::unique_ptr<CameraFilter> filter_;  ///< none: pixels have no shape
-    SeenEvent* decided_ = nullptr;          ///< the one in hand, until the sender has room
-    Verdict verdict_;                       ///< of it
+    std::unique_ptr<CameraFilter> filter_;  ///< null: pixels have no shape
+    SeenEvent* decided_ = nullptr;          ///< a decided event that waits for room in the ring to the sender
+    Verdict verdict_;                       ///< verdict on decided_
     Nanoseconds decided_ns_ = 0;
     std::array<LatencyLeg*, static_cast<std::size_t>(CameraLeg::count)> latency_;  ///< in the page
     LatencySeries first_to_sent_;

@@ -6,10 +6,10 @@
 #include "camera/chain/node_config.hpp"
 #include "pipeline/intake.hpp"
 
-/// How a camera's boards are spread over ports.
+/// Assignment of a camera's boards to ports.
 namespace anello::camera {
 
-/// The boards behind a port, as the source shares them out: those whose wire::camera::port_index is `port`.
+/// The boards that send to a port, as the source assigns them: those whose wire::camera::port_index is `port`.
 inline BoardRange boards_of_port(std::uint32_t n_boards, std::uint32_t n_ports, std::uint32_t port) noexcept {
     const auto first_of = [=](std::uint32_t p) {
         return static_cast<std::uint32_t>((std::uint64_t{p} * n_boards + n_ports - 1) / n_ports);

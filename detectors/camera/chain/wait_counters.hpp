@@ -6,8 +6,8 @@
 
 #include "core/counters/counters.hpp"
 
-/// Block "waits": how often the camera's filter had to wait. Events then stay with the builders, and where those have
-/// no buffer left, datagrams with the kernel.
+/// Block "waits": how often the camera's filter had to wait. Events then stay with the builders; if these have no free
+/// buffer left, datagrams stay in the kernel.
 namespace anello::camera {
 
 enum class CameraWaitCounter : std::uint8_t { for_pixels, for_sender, count };

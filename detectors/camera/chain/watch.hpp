@@ -10,15 +10,15 @@
 
 namespace anello::camera {
 
-/// Watches over the boards and ports of a camera's intakes, for the operator: who is silent, slow or somewhere
-/// else than most, what the kernel dropped, how fragments are copied. Control thread.
+/// Watches the boards and ports of a camera's intakes for the operator: which boards are silent, slow or at another
+/// event than most, what the kernel dropped, how fragments are copied. The control thread calls it.
 class CameraWatch {
   public:
     /// The intakes must outlive it.
     explicit CameraWatch(std::vector<CameraIntake*> intakes);
 
-    pipeline::Notices notices();      ///< What changed since the last call, one line each.
-    pipeline::States states() const;  ///< Of each board, the backend and the memory.
+    pipeline::Notices notices();      ///< Changes since the last call, one line each.
+    pipeline::States states() const;  ///< States of each board, the backend and the memory.
     std::vector<std::uint16_t> ports() const;
 
   private:
@@ -28,7 +28,7 @@ class CameraWatch {
         bool slow = false;
         receive::SpeakerNotices speakers;
         receive::ThrottledNotice conflicting;
-        std::uint64_t n_outvoted = 0;  ///< when it was last told
+        std::uint64_t n_outvoted = 0;  ///< the counter at the last notice
     };
 
     void add_board_notices(const CameraBuilder& builder, pipeline::Notices& lines);

@@ -11,12 +11,12 @@
 ///   fragments_in = fragments_placed + _duplicate + _late + _ahead + _other_run + _wrong_board + _wrong_size + _dropped
 ///   events_out   = events_complete + events_timeout + events_pushed_out + events_run_ended
 ///   events_out * boards of the group = fragments_placed + fragments_missing
-///   strangers    = those of its boards;  fragments_conflicting are among fragments_duplicate
+///   strangers    = sum of its boards' strangers;  fragments_conflicting is a part of fragments_duplicate
 ///   per board: announced = placed - disowned + duplicate-free losses (lost) + late + ahead + other_run + dropped, by
 ///   sequence
 namespace anello::camera {
 
-/// Of one group of boards: block "build.group<g>".
+/// Counters of one group of boards: block "build.group<g>".
 enum class CameraBuildCounter : std::uint8_t {
     datagrams,
     bytes,
@@ -47,7 +47,7 @@ enum class CameraBuildCounter : std::uint8_t {
     count
 };
 
-/// Of one board: block "build.board<b>".
+/// Counters of one board: block "build.board<b>".
 enum class CameraBoardCounter : std::uint8_t {
     placed,
     duplicate,

@@ -7,16 +7,16 @@
 
 namespace anello::camera {
 
-/// Where whole camera events come from: the groups of this process, joined, or those of a farm's nodes. One thread, the
+/// A source of whole camera events: the groups of this process, joined, or those of a farm's nodes. One thread, the
 /// events' consumer, calls all members; it may hold several views at a time.
 class CameraEvents {
   public:
     virtual ~CameraEvents() = default;
     /// Hot path, both: no allocation, no lock, no log, no throw.
     virtual bool try_take(CameraEventView& view) noexcept = 0;
-    /// Each view once: its memory is used again.
+    /// Gives a view's memory back. Call it once for each view.
     virtual void release(const CameraEventView& view) noexcept = 0;
-    /// Nothing waits to be taken.
+    /// True if no event waits to be taken.
     virtual bool is_empty() const noexcept = 0;
 };
 

@@ -29,24 +29,24 @@ struct CameraIntakeConfig {
     std::uint32_t first_port = 0;        ///< number of the backend's first stream, for the counters' names
 };
 
-/// Receive and build for one group of boards, in two layouts of the same code: without blocks a datagram goes straight
-/// from the backend into its event, and both members below belong to one thread; with blocks each may have its own.
+/// Receives and builds for one group of boards, in one of two layouts. Without blocks, datagrams go straight from the
+/// backend into events, and one thread calls both members below; with blocks, two threads may.
 class CameraIntake {
   public:
     /// Counters are added to `page` as "receive.port<p>"; the builder adds its own. Throws ConfigError, SystemError.
     CameraIntake(const CameraIntakeConfig& config, std::unique_ptr<receive::Backend> backend, const Clock& clock,
                  CounterPage& page);
 
-    /// Hot path, both: no allocation, no lock, no log, no throw. Steps made forward; 0: nothing to do.
+    /// Hot path, both: no allocation, no lock, no log, no throw. They return the number of steps; 0: nothing to do.
     std::size_t receive_work() noexcept;
     std::size_t build_work() noexcept;
     bool has_blocks() const noexcept { return blocks_ != nullptr && !blocks_->is_empty(); }  ///< For build_work().
 
-    /// How long either may wait to be woken: while an event is open, its time-out is looked at.
+    /// The longest time that each may sleep; short while an event is open, as its time-out must be checked.
     Nanoseconds receive_wait_ns() const noexcept;
     Nanoseconds build_wait_ns() const noexcept { return builder_.is_at_rest() ? longest_idle_ns : usual_wait_ns; }
 
-    /// From any thread: the sources have ended. What the system has received is built; then the run is ended.
+    /// Call it, from any thread, when the sources have ended: all received datagrams are built, then the run is ended.
     void drain() noexcept;
     bool is_drained() const noexcept { return phase_.load(std::memory_order_acquire) == Phase::drained; }
 
@@ -74,7 +74,7 @@ class CameraIntake {
 
     CameraIntakeConfig config_;
     std::unique_ptr<receive::Backend> backend_;
-    receive::SocketBackend* sockets_ = nullptr;  ///< the backend, where it can receive in place
+    receive::SocketBackend* sockets_ = nullptr;  ///< the backend, if it can receive in place
     const Clock& clock_;
     CameraBuilder builder_;
     std::unique_ptr<receive::DatagramBlocks> blocks_;
@@ -82,14 +82,14 @@ class CameraIntake {
     std::vector<iovec> promised_;
     std::vector<std::uint16_t> ready_;
     std::vector<Counters<receive::PortCounter>> ports_;
-    std::size_t call_bytes_ = receive::usual_call_bytes;  ///< of the backend's calls, at most
+    std::size_t call_bytes_ = receive::usual_call_bytes;  ///< upper limit of one call of the backend
     Nanoseconds backend_shown_ns_ = 0;
     receive::ReadTimes times_;
-    std::atomic<Nanoseconds> read_until_ns_{0};  ///< all datagrams until then are in blocks that were handed on,
-    std::atomic<std::uint64_t> n_handed_on_{0};  ///< so many
-    Nanoseconds built_until_ns_ = 0;             ///< building thread, as the three below
-    Nanoseconds next_until_ns_ = 0;              ///< when so many blocks have been taken:
-    std::uint64_t n_next_ = 0, n_taken_ = 0;
+    std::atomic<Nanoseconds> read_until_ns_{0};  ///< datagrams up to this time are in blocks that were handed on
+    std::atomic<std::uint64_t> n_handed_on_{0};  ///< number of these blocks
+    Nanoseconds built_until_ns_ = 0;             ///< building thread, like the three below
+    Nanoseconds next_until_ns_ = 0;              ///< next built_until_ns_, valid once n_taken_ reaches n_next_
+    std::uint64_t n_next_ = 0, n_taken_ = 0;     ///< in blocks
     std::atomic<Phase> phase_{Phase::running};
 };
 

@@ -15,19 +15,19 @@
 
 namespace anello::camera {
 
-/// How fragments get into event memory: plain copies, copies that prefetch the destination, or stores that bypass the
-/// cache. `automatic` takes the one that costs the traffic least, see CameraIntakeChoice.
+/// How fragments are copied into event memory: plain copies, copies that prefetch the destination, or stores that
+/// bypass the cache. `automatic` takes the cheapest for the present traffic, see CameraIntakeChoice.
 enum class CopyMode : std::uint8_t { automatic, plain, ahead, non_temporal };
 
 const char* name_of(CopyMode mode) noexcept;
 
-/// How fragments come from the system to event memory: the copy method, and how much one call of the system brings.
-/// With `automatic` each way is tried on the traffic that flows, several times in turn, and judged by the thread's CPU
-/// time for the whole step, reading from the kernel and handing on included: a copy that is cheap by itself may cost
-/// those. Tried again when datagrams come in another size or number, and now and then, since it depends on how many
-/// events are in use.
+/// Chooses the way of fragments from the system to event memory: the copy method, and the size of one system call. With
+/// `automatic` it tries each way on the present traffic, several times in turn, and measures the thread's CPU time for
+/// the whole step, with reading from the kernel and handing on: a copy that is cheap by itself may slow those down. It
+/// tries again when datagrams arrive in another size or number, and at intervals, as the best way depends on the number
+/// of events in use.
 ///
-/// PERF NOTE: no rule and no trial at set-up found it. 8 kB took 1722 ns per datagram ahead and 1185 past the cache on
+/// PERF NOTE: no rule and no trial at set-up found the best. 8 kB took 1722 ns ahead and 1185 ns past the cache on
 /// one machine, 2487 ahead and 3046 past it on another; four of them per call had 0.81 of the rate of recvmmsg, sixteen
 /// 0.86 (camera_receive batch=4 and batch=16).
 class CameraIntakeChoice {
@@ -35,16 +35,16 @@ class CameraIntakeChoice {
     static constexpr std::array<std::size_t, 3> call_sizes{32 << 10, receive::usual_call_bytes, 512 << 10};
     static constexpr std::size_t n_copies = 3, usual_size = 1, n_ways = n_copies * call_sizes.size();
     static constexpr std::uint32_t steps_per_turn = 64,
-                                   turns_per_way = 3;            ///< of a trial; of each turn the second half counts
-    static constexpr std::uint32_t steps_between = 1U << 16;     ///< trials, of the same traffic
-    static constexpr std::uint32_t steps_per_block = 2048;       ///< whose mean says whether it is the same
-    static constexpr std::uint64_t least_step_bytes = 16 << 10;  ///< a smaller step says nothing
-    static constexpr std::uint32_t small_steps_timed = 16;       ///< after so many in turn the clock is not asked
+                                   turns_per_way = 3;            ///< in a trial; the second half of each turn counts
+    static constexpr std::uint32_t steps_between = 1U << 16;     ///< steps between trials, if traffic is the same
+    static constexpr std::uint32_t steps_per_block = 2048;       ///< their mean tells whether traffic is the same
+    static constexpr std::uint64_t least_step_bytes = 16 << 10;  ///< smaller steps are not measured
+    static constexpr std::uint32_t small_steps_timed = 16;       ///< small steps in a row until the clock is not read
 
-    /// cpu_ns: of the thread that copies; a system call, so asked during trials only, and while enough comes at a time.
+    /// cpu_ns: CPU time of the thread that copies. It is a system call, so it is read only in trials with enough data.
     using CpuClock = Nanoseconds (*)() noexcept;
     explicit CameraIntakeChoice(CopyMode mode, CpuClock cpu_ns = thread_cpu_ns) noexcept;
-    /// Before the first look(): calls of different size are tried, too, and whoever reads goes by call_bytes().
+    /// Call it before the first look(): trials then vary the size of calls, too, and the reader must use call_bytes().
     void try_call_sizes() noexcept {
         n_sizes_ = is_automatic_ ? call_sizes.size() : 1;
         if (is_automatic_) way_ = first_way();
@@ -54,7 +54,7 @@ class CameraIntakeChoice {
     CopyFunction copy() const noexcept { return copies_[way_ % n_copies]; }
     std::size_t call_bytes() const noexcept { return call_sizes[size_of(way_)]; }
     bool passes_cache(CopyFunction one) const noexcept { return one == copies_[2]; }
-    /// Before each step: how much has been taken so far.
+    /// Call it before each step, with the bytes and datagrams taken so far.
     void look(std::uint64_t n_bytes, std::uint64_t n_datagrams) noexcept {
         if (!is_automatic_) return;
         const Amount taken{n_bytes - seen_.bytes, n_datagrams - seen_.datagrams};
@@ -66,11 +66,11 @@ class CameraIntakeChoice {
     }
 
     /// Any thread.
-    CopyMode chosen_copy() const noexcept;  ///< automatic: not yet
+    CopyMode chosen_copy() const noexcept;  ///< automatic: not chosen yet
     std::string describe() const;
 
   private:
-    enum class Reason : std::uint8_t { start, time, traffic };  ///< of a trial
+    enum class Reason : std::uint8_t { start, time, traffic };  ///< why a trial began
     struct Amount {
         std::uint64_t bytes = 0, datagrams = 0;
         void add(const Amount& more) noexcept {
@@ -80,10 +80,10 @@ class CameraIntakeChoice {
         bool is_like(const Amount& other) const noexcept;
     };
 
-    /// Ways count copy methods fastest: way = copy method + n_copies x size. Where one size is tried, it is the usual.
+    /// way = copy method + n_copies x size. If only one size is tried, it is the usual one.
     std::size_t size_of(std::size_t way) const noexcept { return n_sizes_ > 1 ? way / n_copies : usual_size; }
     std::size_t n_tried() const noexcept { return n_copies * n_sizes_; }
-    /// In use until a trial has come to an end, which takes long where little comes at a time.
+    /// The way used until the first trial has ended, which takes long if few data come at a time.
     std::size_t first_way() const noexcept { return n_sizes_ > 1 ? n_copies * usual_size : 0; }
     bool is_trying() const noexcept { return turn_ < turns_per_way * n_tried(); }
     void try_step(const Amount& taken) noexcept;
@@ -104,7 +104,7 @@ class CameraIntakeChoice {
     std::uint32_t n_small_ = 0;
     Nanoseconds looked_ns_ = unknown_ns, turn_ns_ = 0;
     std::uint64_t turn_bytes_ = 0;
-    Amount seen_, block_, usual_;  ///< usual: of the first block after a trial
+    Amount seen_, block_, usual_;  ///< usual_: amount of the first block after a trial
     Reason reason_ = Reason::start;
     std::array<double, n_ways> best_ns_per_byte_{};
     std::array<std::atomic<float>, n_ways> shown_ns_per_byte_{};

@@ -12,14 +12,14 @@
 namespace anello::camera {
 
 struct CameraJoinerConfig {
-    /// A group that the others wait for is silent when it has handed on all that came this long after: they go on
-    /// without it until it gives again.
+    /// The others wait for a group. It is silent once it has handed on all that arrived until this long after the wait
+    /// began: events are joined without it until it hands on a part again.
     Nanoseconds timeout_ns = 40'000'000;
 };
 
-/// Joins the groups' parts of each event. Each group's parts come in the order of event numbers; an event that a group
-/// lacks goes out without it once that group has passed it, has ended the run, or is silent. One thread, the builders'
-/// consumer, calls everything; it may hold several views at a time.
+/// Joins the groups' parts of each event. Each group hands on its parts in the order of event numbers; an event is
+/// handed on without a group once that group has passed it, has ended the run, or is silent. One thread, the builders'
+/// consumer, calls all members; it may hold several views at a time.
 class CameraJoiner final : public CameraEvents {
   public:
     /// The builders, in the order of their groups, the clock and the page must outlive the joiner. Counters are added
@@ -29,11 +29,11 @@ class CameraJoiner final : public CameraEvents {
 
     /// Hot path, both: no allocation, no lock, no log, no throw.
     bool try_take(CameraEventView& view) noexcept override;
-    /// Gives the view's buffers back to their builders. Each view once.
+    /// Gives the view's buffers back to their builders. Call it once for each view.
     void release(const CameraEventView& view) noexcept override;
 
     const Counters<CameraJoinCounter>& counters() const noexcept { return counters_; }
-    /// Nothing waits to be joined: after the builders have finished, all is handed out. Joiner's thread.
+    /// True if no part waits to be joined: once the builders have finished, all events are handed on. Joiner's thread.
     bool is_empty() const noexcept override;
 
   private:
@@ -43,8 +43,8 @@ class CameraJoiner final : public CameraEvents {
         Nanoseconds handed_on_until_ns = 0;  ///< before the last look for a head
         bool has_head = false;
         bool is_silent = false;
-        bool gave_in_run = false;  ///< something of this run
-        bool is_behind = false;    ///< has not told the end of a run that the others have left
+        bool gave_in_run = false;  ///< it has handed on a part of this run
+        bool is_behind = false;    ///< it has not reported the end of a run that the others have left
     };
 
     bool is_in_run(const Group& group) const noexcept {
@@ -73,10 +73,10 @@ class CameraJoiner final : public CameraEvents {
     Counters<CameraJoinCounter> counters_;
     std::uint32_t run_id_ = 0;
     bool in_run_ = false, has_joined_ = false;
-    std::uint32_t last_number_ = 0;                     ///< joined last in this run and turn, when has_joined_
-    std::uint32_t turn_ = 0;                            ///< how often the event numbers stepped back before
-    std::int32_t timestamp_votes_ = 0, tag_votes_ = 0;  ///< of the event that is being joined
-    Nanoseconds waiting_since_ns_ = 0;                  ///< for a group without a head; 0: not waiting
+    std::uint32_t last_number_ = 0;                     ///< last event joined in this run and turn, if has_joined_
+    std::uint32_t turn_ = 0;                            ///< number of steps back of event numbers so far
+    std::int32_t timestamp_votes_ = 0, tag_votes_ = 0;  ///< votes of the event that is being joined
+    Nanoseconds waiting_since_ns_ = 0;                  ///< since when a group has no head; 0: not waiting
     std::array<std::uint32_t, 8> gone_runs_{};
     std::size_t n_gone_runs_ = 0;
 };

@@ -27,18 +27,18 @@
 
 namespace anello::camera {
 
-/// Builds the events of one group of boards: each datagram goes whole into its board's slot of its event's buffer.
+/// Builds the events of one group of boards: it puts each whole datagram into its board's slot of its event's buffer.
 ///
-/// An event is passed on when every board that is waited for has sent its fragment and all earlier events are gone; or
-/// a timeout after half of the boards have reached it; or when boards are farther apart than the window; or when its
-/// run is over. A table in docs/reference/camera-events.md says what becomes of each datagram, right or wrong, and each
-/// outcome is a counter.
+/// The builder hands an event on when every board that it waits for has sent its fragment and all earlier events are
+/// gone; or a timeout after half of the boards have reached the event; or when boards are farther apart than the
+/// window; or when the run is over. A table in docs/reference/camera-events.md gives the outcome of each datagram,
+/// valid or not, and each outcome has a counter.
 ///
-/// Run, event number and time are moved by the boards together, never by fewer than half of them (CameraVotes). What a
-/// board sends from another run or event is held until most boards are there too, or until its next fragments replace
-/// it.
+/// Run, event number and time change only if half of the boards or more agree (CameraVotes). The builder holds
+/// fragments of another run or of a far event until most boards are there, too, or until the board's next fragments
+/// replace them.
 ///
-/// One thread calls everything in the first part; one consumer's thread the second; any thread the third.
+/// One thread calls all members of the first part; the consumer's thread those of the second; any thread the third.
 class CameraBuilder {
   public:
     /// Counters are added to `page` as "build.group<g>", "receive.group<g>.verdict" and "build.board<b>".
@@ -46,45 +46,45 @@ class CameraBuilder {
     CameraBuilder(const CameraBuilderConfig& config, const Clock& clock, CounterPage& page);
 
     /// Hot path, all of this part: no allocation, no lock, no log, no throw.
-    /// To be called before each batch of datagrams, and when there is none: the batch carries this time.
+    /// Call it before each batch of datagrams, and also if there is none: the batch gets this time.
     void read_clocks() noexcept;
     Nanoseconds now_ns() const noexcept { return now_ns_; }  ///< monotonic, when the clocks were last read
-    /// After the batch: hands on what has waited long enough. `read_until_ns` (monotonic clock) says until when all
-    /// that came has been placed: a fragment that waits unread is not overdue. Returns how many events were handed on.
+    /// Call it after the batch: hands on events that have waited long enough, and returns their number. All datagrams
+    /// that arrived before `read_until_ns` (monotonic) have been placed: a fragment not read yet is not overdue.
     std::size_t on_time(Nanoseconds read_until_ns) noexcept;
     void place(const receive::Datagram& datagram) noexcept;
-    /// Policy wait: false while event buffers might not suffice for a batch of n_datagrams; they must then stay where
-    /// they are.
+    /// With policy wait: false while event buffers might not suffice for a batch of n_datagrams, which must then stay
+    /// unread.
     bool wants(std::size_t n_datagrams) noexcept;
-    /// No event is open, no fragment is held and no board has ended the run: nothing has a time-out.
+    /// True if no event is open, no fragment is held and no board has ended the run: then nothing can time out.
     bool is_at_rest() const noexcept { return n_open_ == 0 && hold_.total() == 0 && n_ended_ == 0; }
-    /// Nothing more will come: hands on all that is open and ends the run. False: call again, the consumer has to take
-    /// something first.
+    /// Call it when no more datagrams will come: hands on all open events and ends the run. False: call it again, as
+    /// the consumer must first take an event.
     bool finish() noexcept;
-    void end_input() noexcept;  ///< Behind it: no time-out waits for this builder any more.
+    void end_input() noexcept;  ///< Call it last: from then on no time-out of the joiner waits for this builder.
 
-    /// In-place reception (config.in_place), see predictions in prediction.hpp. Fills `places` with where the
-    /// stream's next datagrams are to be written, one slot each: predicted ones, or a scratch place. 0: predictions are
-    /// not worth it at present, datagrams are to be received elsewhere and given to place().
+    /// For in-place reception (config.in_place, prediction.hpp). Fills `places` with the places for the stream's next
+    /// datagrams, one each: a predicted slot or a scratch place. Returns their number; 0: too many predictions were
+    /// wrong, so receive datagrams elsewhere and give them to place().
     std::size_t promise(std::uint16_t stream, std::span<iovec> places) noexcept;
-    /// What came into the places promised last, in their order. Datagrams that lie in another's slot are moved.
+    /// Takes the datagrams received into the last promised places, in order. Those in a wrong slot are moved.
     void place_promised(std::span<receive::Datagram> datagrams) noexcept;
-    /// How many came the other way after promise() said 0: in time it is tried again.
+    /// Reports how many datagrams came through place() after promise() returned 0: after some, predictions start again.
     void note_unpromised(std::size_t n_datagrams) noexcept { prediction_.note_unguessed(n_datagrams); }
 
     /// Consumer's thread.
     bool try_take(CameraPart& part) noexcept { return parts_.try_take(part); }
-    /// Monotonic clock: of what came until then all events that have half of the boards were handed on.
+    /// Monotonic clock. All events whose fragments from half of the boards arrived before this time were handed on.
     Nanoseconds handed_on_until_ns() const noexcept {
         return handed_on_until_ns_.load(std::memory_order_acquire);  // pairs with tell_time
     }
     bool has_parts() const noexcept { return parts_.size() > 0; }
     std::span<const std::byte> event(std::uint32_t buffer) noexcept { return buffers_.bytes(buffer); }
     const BoardSet& present(std::uint32_t buffer) const noexcept { return present_[buffer]; }
-    std::uint32_t buffer_of(const std::byte* base) noexcept;  ///< The other way round: base as event() gave it.
+    std::uint32_t buffer_of(const std::byte* base) noexcept;  ///< Inverse of event(): base is its begin.
     void give_back(std::uint32_t buffer) noexcept { buffers_.give_back(buffer); }
 
-    /// Which fragments of a board never came, for the ledger. Call it when the threads have ended.
+    /// The log of a board's lost fragments, for the ledger. Call it when the threads have ended.
     const receive::SequenceLog& close_sequence_log(std::uint32_t board_number) noexcept;
 
     /// Any thread.
@@ -102,7 +102,7 @@ class CameraBuilder {
         return board_counters_[board - config_.boards.first];
     }
     const memory::PersistentBuffers& buffers() const noexcept { return buffers_; }
-    /// Event buffers that no event has; an estimate on other threads.
+    /// Number of event buffers that no event uses; an estimate on other threads.
     std::size_t n_free() const noexcept { return buffers_.n_free() + n_spare_told_.load(std::memory_order_relaxed); }
 
   private:
@@ -115,17 +115,17 @@ class CameraBuilder {
         Room room = Room::empty;
         CopyFunction copy = nullptr;
         std::uint16_t n_present = 0;
-        std::uint16_t n_waited_for = 0;  ///< boards that are waited for and have not come
-        std::uint16_t quorum = 0;        ///< half of those that were waited for when it began
-        bool is_due = false;             ///< half of the boards have come so far
+        std::uint16_t n_waited_for = 0;  ///< boards that it waits for whose fragments are missing
+        std::uint16_t quorum = 0;        ///< half of the boards that it waited for when it began
+        bool is_due = false;             ///< half of the boards have reached this event
         std::uint32_t number = 0;
         std::uint32_t buffer = 0;
         std::byte* base = nullptr;
         BoardSet* present = nullptr;
-        Nanoseconds waits_since_ns = 0;  ///< monotonic: when it became due; before that, when a long wait ends
+        Nanoseconds waits_since_ns = 0;  ///< monotonic: when it became due; until then, when a long wait would end
         Nanoseconds first_ns = 0, last_ns = 0;
         std::uint64_t timestamp_ns = 0;
-        std::int32_t n_doubts = 0;  ///< of its time stamp
+        std::int32_t n_doubts = 0;  ///< twice the votes against its time stamp
         std::uint8_t trigger_tag = 0;
         std::int32_t n_tag_doubts = 0;
     };
@@ -140,7 +140,7 @@ class CameraBuilder {
     bool begins_run(const Header& header, std::span<const std::byte> bytes) noexcept;
     bool follow(const Header& header) noexcept;
 
-    // sources.cpp: which source speaks for a board
+    // sources.cpp: the source address that is accepted for a board
     void expect_sources() noexcept;
     bool is_stranger(const Header& header, const receive::Datagram& datagram) noexcept;
     bool judge_source(std::uint32_t board_index, receive::SourceAddress source) noexcept;
@@ -167,7 +167,7 @@ class CameraBuilder {
     }
 
     // builder_events.cpp: the window and the output
-    /// Of event numbers, which wrap.
+    /// Compares event numbers, which wrap.
     static bool is_before(std::uint32_t a, std::uint32_t b) noexcept { return static_cast<std::int32_t>(a - b) < 0; }
     Place& place_of(std::uint32_t number) noexcept { return places_[number & (config_.window_events - 1)]; }
     bool bring_into_window(const Header& header, std::span<const std::byte> bytes) noexcept;
@@ -216,7 +216,7 @@ class CameraBuilder {
     void tell_time() noexcept;
     void show() noexcept;
     void show_rates() noexcept;
-    /// How long half of the boards may be quiet while others speak: several times as long as usual.
+    /// How long half of the boards may be quiet while others send: several times the usual interval.
     Nanoseconds patience_ns() const noexcept;
 
     // builder_votes.cpp: fragments of other runs or far event numbers
@@ -246,18 +246,18 @@ class CameraBuilder {
     void watch_votes() noexcept;
     void silence_unheard(Nanoseconds since_ns) noexcept;
 
-    // Looked at for each fragment.
+    // Members that are used for each fragment.
     CameraBuilderConfig config_;
     std::size_t slot_bytes_;
     std::uint32_t run_id_ = 0;
     bool in_run_ = false, run_over_ = false;
     std::uint32_t base_ = 0;    ///< the lowest event number that can still be placed
-    std::uint32_t head_ = 0;    ///< the lowest that is open, when n_open_ > 0
-    std::uint32_t newest_ = 0;  ///< the highest that was open since the window was placed
+    std::uint32_t head_ = 0;    ///< the lowest open event number, if n_open_ > 0
+    std::uint32_t newest_ = 0;  ///< the highest event number opened since the window was placed
     std::uint32_t n_open_ = 0, n_reserved_ = 0;
-    bool is_fresh_ = false;    ///< nothing went out since the window was placed: it may still begin earlier
-    bool has_floor_ = false;   ///< something went out in this run,
-    std::uint32_t floor_ = 0;  ///< all of it before this number
+    bool is_fresh_ = false;    ///< no event was handed on since the window was placed: it may still begin earlier
+    bool has_floor_ = false;   ///< an event was handed on in this run
+    std::uint32_t floor_ = 0;  ///< all events handed on in this run have lower numbers
     Nanoseconds now_ns_ = 0, wall_ns_ = 0;
     Nanoseconds input_ns_;  ///< all input until then has been placed: the reference for timeouts
     std::unique_ptr<CameraBoard[]> boards_;
@@ -274,31 +274,31 @@ class CameraBuilder {
     const Clock& clock_;
     memory::PersistentBuffers buffers_;
     std::vector<BoardSet> present_;     ///< by buffer
-    std::vector<std::uint32_t> spare_;  ///< free buffers, the one given back last on top: it may still be in the cache
+    std::vector<std::uint32_t> spare_;  ///< free buffers; the last one was given back last, and may be in the cache
     std::size_t n_spare_ = 0;
     struct Gone {
         std::uint32_t number = 0;
         bool is_known = false;
         std::uint64_t timestamp_ns = 0;
     };
-    std::vector<Gone> gone_events_;  ///< handed on last, event n at n mod their number
+    std::vector<Gone> gone_events_;  ///< the events handed on last; event n is at n mod its size
     std::atomic<std::size_t> n_spare_told_{0};
     memory::SpscRing<CameraPart> parts_;
     bool has_ended_ = false;
     std::atomic<Nanoseconds> handed_on_until_ns_{0};
     std::uint32_t n_live_ = 0, n_ended_ = 0;
-    std::unique_ptr<std::byte[]> scratch_;  ///< where unpredicted datagrams land
+    std::unique_ptr<std::byte[]> scratch_;  ///< places for datagrams without a prediction
     bool was_wanting_ = true;
     bool someone_waited_ = false;  ///< an event was pushed out while it waited for a board
     bool is_settling_ = false;
     bool is_confirmed_ = false;  ///< most boards have been in step since the window was placed
-    std::uint32_t turn_ = 0;     ///< how often the camera's event numbers stepped back, as far as it is known here
+    std::uint32_t turn_ = 0;     ///< number of steps back of the camera's event numbers known to this builder
     std::uint32_t n_elsewhere_ = 0;
-    Nanoseconds due_ns_ = 0, mean_interval_ns_;  ///< when an event came due, and from one to the next
+    Nanoseconds due_ns_ = 0, mean_interval_ns_;  ///< when an event last became due; mean time between two events
     Nanoseconds answered_ns_ = 0, weighed_ns_ = 0;
     std::vector<std::uint32_t> gone_runs_;
     std::size_t n_gone_runs_ = 0;
-    Nanoseconds ending_since_ns_ = 0;  ///< every board has ended its run, or is silent; 0: not so
+    Nanoseconds ending_since_ns_ = 0;  ///< since when every board has ended its run or is silent; 0: not so
     Nanoseconds shown_ns_ = 0, rates_shown_ns_ = 0;
     std::uint64_t events_out_at_rates_ = 0;
 };

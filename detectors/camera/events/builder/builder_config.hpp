@@ -16,24 +16,24 @@
 namespace anello::camera {
 
 struct CameraBuilderConfig {
-    CameraShape shape;        ///< of the whole camera
-    std::uint32_t group = 0;  /// which group of boards this is, for the counters' names
+    CameraShape shape;        ///< shape of the whole camera
+    std::uint32_t group = 0;  /// number of this group of boards, for the counters' names
     BoardRange boards{0, 265};
-    /// Which boards send to which stream (port) of the backend. Empty: all boards of the group to any stream.
+    /// The boards that send to each stream (port) of the backend. Empty: any board of the group may send to any stream.
     std::vector<BoardRange> stream_boards;
     // camera_builder_keys says what each of these means.
     std::uint32_t window_events = 64;
     std::uint32_t n_events = 256;
-    /// Counts from when half of the boards have reached the event. A board that the others have waited for this long is
-    /// silent: they go on without it until it sends again.
+    /// Time-out of an event, from when half of the boards have reached it. A board that the others have waited for this
+    /// long is silent: events are built without it until it sends again.
     Nanoseconds timeout_ns = 20'000'000;
     std::uint32_t event_number_bits = 32;
     bool verify_checksum = true;
     CopyMode copy = CopyMode::automatic;
     bool in_place = false;  ///< see CameraBuilder::promise()
-    /// Who sends for board b: sources[b], or its host; unknown parts: the first one that speaks. Empty: all unknown.
+    /// sources[b] is the source of board b. Unset parts are taken from the board's first datagram. Empty: all unset.
     std::vector<receive::SourceAddress> sources;
-    receive::FullPolicy full_policy = receive::FullPolicy::wait;  ///< wait or drop_new
+    receive::FullPolicy full_policy = receive::FullPolicy::wait;  ///< only wait or drop_new
     memory::Kind memory = memory::Kind::host;
     /// Shared by the builders of all groups; null: this group's boards vote by themselves.
     std::shared_ptr<CameraVotes> votes = nullptr;
@@ -43,7 +43,7 @@ struct CameraBuilderConfig {
 
 extern const Keys<CameraBuilderConfig> camera_builder_keys;
 
-/// Boards in equal groups of consecutive boards, the last one maybe smaller: group g of n_groups.
+/// Divides boards into equal groups of consecutive boards, the last of which may be smaller. Returns group's boards.
 BoardRange boards_of_group(std::uint32_t n_boards, std::uint32_t n_groups, std::uint32_t group) noexcept;
 
 }  // namespace anello::camera

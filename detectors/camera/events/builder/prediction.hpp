@@ -7,9 +7,9 @@
 
 namespace anello::camera {
 
-/// Guesses which fragment a port brings next: boards tend to come in the same order in each event. If board b of event
-/// n was followed by board b' of event n + s, it probably will be again. A port of one board is the case b' = b, s = 1.
-/// Too many wrong guesses switch guessing off for a while, since each costs a copy more than none.
+/// Predicts which fragment arrives next at a port: the fragments of each event tend to arrive in the same order. If
+/// board b of event n was followed by board b' of event n + s, it probably will be again. A port with one board is the
+/// case b' = b, s = 1. After too many wrong guesses, guessing pauses, as a wrong guess costs an additional copy.
 class CameraPrediction {
   public:
     struct Guess {
@@ -29,24 +29,24 @@ class CameraPrediction {
         last = {{board_index, event_number}, true};
     }
 
-    /// Begins a series of guesses for a stream; next() gives them one by one. False: nothing is known yet, or the
-    /// guesses would begin to repeat themselves. Within a series no fragment is guessed twice.
+    /// begin() starts a series of guesses for a stream; next() returns them one by one. next() returns false if nothing
+    /// is known yet or the guesses would repeat. No fragment is guessed twice in a series.
     void begin(std::uint16_t stream) noexcept;
     bool next(Guess& guess) noexcept;
 
-    /// How guesses turned out. is_worth_it() is false for a while after too many were wrong.
+    /// Reports the results of guesses. After too many wrong ones, is_worth_it() is false for some time.
     void note(std::size_t n_right, std::size_t n_wrong) noexcept;
-    /// Datagrams that came while guessing was off.
+    /// Reports datagrams that arrived while guessing was off.
     void note_unguessed(std::size_t n_datagrams) noexcept;
     bool is_worth_it() const noexcept { return n_paused_ == 0; }
 
   private:
     static constexpr std::uint32_t max_step = 16;
-    static constexpr std::uint32_t max_series_events = 1U << 20;  ///< beyond: not a step forward
+    static constexpr std::uint32_t max_series_events = 1U << 20;  ///< a larger difference is not a step forward
 
     struct Successor {
         std::uint32_t board_index = 0, step = 1;
-        std::uint32_t promised_in = 0, promised_event = 0;  ///< series in which this board was guessed last, and where
+        std::uint32_t promised_in = 0, promised_event = 0;  ///< series and event of this board's last guess
     };
     struct Last {
         Guess guess{};

@@ -11,8 +11,8 @@
 
 namespace anello::camera {
 
-/// Shape of the waveforms in a slot of event memory: the fields of its header that the stages behind the builder read
-/// for every board. The header was parsed before the fragment was placed.
+/// Shape of the waveforms in a slot of event memory: the header fields that the stages after the builder read for every
+/// board. The builder parsed the header before it placed the fragment.
 struct CameraWaveforms {
     std::uint16_t n_samples;
     std::uint8_t n_pixels;
@@ -20,10 +20,10 @@ struct CameraWaveforms {
     std::uint16_t payload_bytes;
     wire::camera::CountersKind counters_kind;
 
-    bool is_gain_selected;  ///< one of two gains, and the header says of which pixels the low one
+    bool is_gain_selected;  ///< one of two gains was sent; the header has a bit for each pixel with the low gain
 
     bool has_first_cells() const noexcept { return counters_kind == wire::camera::CountersKind::dragon_drs4; }
-    /// Of the payload: what is not first cells. A header that was not parsed may say anything, so never below 0.
+    /// Bytes of the payload without first cells. Never below 0, even if a header that was not parsed has wrong values.
     std::size_t waveform_bytes() const noexcept {
         const std::size_t behind = has_first_cells() ? wire::camera::first_cells_bytes : 0;
         return payload_bytes < behind ? 0 : payload_bytes - behind;
@@ -39,7 +39,7 @@ inline CameraWaveforms waveforms_in(const std::byte* slot) noexcept {
             (slot[5] & std::byte{wire::camera::gain_selected}) != std::byte{0}};
 }
 
-/// A bit for each pixel whose low gain is in the slot, the first pixel's the lowest. Of one with is_gain_selected.
+/// A bit for each pixel whose low gain is in the slot; the first pixel has the lowest. Only valid if is_gain_selected.
 inline std::uint16_t low_gain_in(const std::byte* slot) noexcept {
     return wire::load_le<std::uint16_t>(slot + wire::camera::low_gain_offset);
 }
@@ -48,26 +48,26 @@ inline std::uint8_t trigger_tag_in(const std::byte* slot) noexcept {
     return std::to_integer<std::uint8_t>(slot[37]);
 }
 
-/// Of the 8 chips of the slot's board, whose header was parsed; none where it sends none.
+/// First cells of the 8 chips of the slot's board, whose header was parsed; empty if the board sends none.
 inline std::optional<wire::camera::FirstCells> first_cells_in(const std::byte* slot) noexcept {
     const CameraWaveforms found = waveforms_in(slot);
     if (!found.has_first_cells()) return std::nullopt;
     return wire::camera::read_first_cells({slot + wire::camera::header_bytes, found.payload_bytes});
 }
 
-/// Bits of CalibrationStep but the choice of a gain, which may be the front end's.
+/// True if a step of CalibrationStep was done, except the choice of a gain, which the front end may have made.
 inline bool is_calibrated(const std::byte* slot) noexcept {
     constexpr auto known = std::byte{wire::camera::known_flags};
     return (slot[5] & ~known) != std::byte{0};
 }
 
-/// Of a board of LST, its own clock: ticks of 7.5 ns.
+/// The clock of an LST board, in ticks of 7.5 ns.
 inline std::uint64_t dragon_clock_in(const std::byte* slot) noexcept {
     return wire::load_le<std::uint64_t>(slot + 54);
 }
 
-/// Says in the header's flags that the samples are not those that were sent: bits 3 to 7, of which a datagram may have
-/// only gain_selected. steps: bits of CalibrationStep. The checksum was of what was sent.
+/// Marks in the header's flags that the samples were changed: bits 3 to 7, of which a datagram may have only
+/// gain_selected. steps: bits of CalibrationStep. Clears the checksum, which was that of the sent bytes.
 inline void mark_calibrated(std::byte* slot, std::uint8_t steps) noexcept {
     constexpr auto markers = std::byte{wire::camera::start_of_run | wire::camera::end_of_run};
     const auto kept = slot[5] & markers;
@@ -75,8 +75,8 @@ inline void mark_calibrated(std::byte* slot, std::uint8_t steps) noexcept {
     wire::store_le(slot + 20, std::uint32_t{0});
 }
 
-/// Of two gains only what stands first is left, and first cells behind it. low_gain has a bit for each pixel whose low
-/// gain that is. After mark_calibrated().
+/// Keeps only the first of two gains in the slot and moves the first cells after it. low_gain has a bit for each pixel
+/// whose samples are of the low gain. Call it after mark_calibrated().
 inline void leave_one_gain(std::byte* slot, std::uint16_t low_gain) noexcept {
     const CameraWaveforms found = waveforms_in(slot);
     const std::size_t n_before = found.waveform_bytes(), n_left = n_before / 2;

@@ -9,22 +9,22 @@
 
 namespace anello::camera {
 
-/// Where a camera is: in which run, at which event.
+/// Position of a camera: its run and event number.
 struct CameraPosition {
     std::uint32_t run_id = 0, event_number = 0;
     bool operator==(const CameraPosition&) const = default;
 };
 
-/// What one board says of where the camera is.
+/// One board's vote on the camera's position.
 enum class BoardVote : std::uint8_t {
-    silent,     ///< has no vote
-    nothing,    ///< has one, and nothing of this run came from it yet
-    in_step,    ///< is where its group is
-    elsewhere,  ///< has left it: votes for the position that it claims
+    silent,     ///< the board has no vote
+    nothing,    ///< the board has a vote, but has sent nothing of this run yet
+    in_step,    ///< the board is at the position of its group
+    elsewhere,  ///< the board is at another position, and votes for the one that it claims
 };
 
-/// What each board of a camera says about run and event number, and how many boards agree: a minority of the boards
-/// that speak changes nothing.
+/// Collects each board's vote on the camera's run and event number, and counts how many boards agree: a minority of the
+/// boards that vote changes nothing.
 ///
 /// Shared by the builders of all groups, so that the whole camera votes and not each group for itself. A board's vote
 /// has one writer, its group's builder; any builder may count the votes. Hot path (all but constructor and enrol): no
@@ -39,26 +39,26 @@ class CameraVotes {
     CameraVotes(std::uint32_t n_boards, std::uint32_t n_groups, std::uint32_t window_events)
         : boards_(n_boards), groups_(n_groups), window_events_(window_events) {}
 
-    /// At set-up: this board is received, by this group. Others have no vote.
+    /// At set-up: gives a vote to this board, which this group receives. Other boards have no vote.
     void enrol(std::uint32_t board, std::uint32_t group) noexcept;
 
     void say(std::uint32_t board, BoardVote vote) noexcept;
-    /// How long the board has kept saying so.
+    /// Sets the board's vote to elsewhere. lasts_ns: how long the board has made this claim.
     void claim(std::uint32_t board, CameraPosition at, Nanoseconds lasts_ns) noexcept;
-    /// Where the group's boards in step are.
+    /// Sets the position of the group's boards in step.
     void stand(std::uint32_t group, CameraPosition at) noexcept;
 
-    /// How many say that the camera is within a window of `at`. Of the group that asks only those who claim it, others
-    /// are elsewhere; and claims that have lasted for less do not count.
+    /// Counts the votes for a position within a window of `at`. In the asking group only claims count, as its boards in
+    /// step are at another position.
     struct Rules {
-        Nanoseconds lasts_ns = 0;
-        bool claims_only = false;  ///< groups that are there do not say so by that
+        Nanoseconds lasts_ns = 0;  ///< shorter claims do not count
+        bool claims_only = false;  ///< boards in step do not count in other groups, either
     };
     Count count(CameraPosition at, std::uint32_t asking_group, Rules rules) const noexcept;
     Count count(CameraPosition at, std::uint32_t asking_group) const noexcept {
         return count(at, asking_group, Rules());
     }
-    /// How many boards are in step where this group is: its own, and those of groups that are within a window of it.
+    /// Number of boards in step at this group's position: its own, and those of groups within a window of it.
     std::uint32_t n_in_step(std::uint32_t group) const noexcept;
     static constexpr std::uint64_t packed(CameraPosition at) noexcept {
         return std::uint64_t{at.run_id} << 32 | at.event_number;
@@ -70,14 +70,14 @@ class CameraVotes {
         return a.run_id == b.run_id && a.event_number - b.event_number + window_events_ - 1 <= 2 * (window_events_ - 1);
     }
 
-    /// How often the camera's event numbers stepped back: by it parts of different groups are told apart.
+    /// Number of steps back of the camera's event numbers. The joiner distinguishes equal event numbers by it.
     std::uint32_t turn() const noexcept { return turn_.load(std::memory_order_relaxed); }
-    /// The first group to step back counts for all.
+    /// Counts a step back once: only the first group that reports it changes the number.
     void turn_from(std::uint32_t turn) noexcept {
         turn_.compare_exchange_strong(turn, turn + 1, std::memory_order_relaxed);
     }
 
-    /// Some board asks for a move, at this time (0: none does): all groups must say which boards they hear.
+    /// Time at which a board asked for a move (0: none did): all groups must then report which boards are silent.
     Nanoseconds asked_ns() const noexcept { return asked_ns_.load(std::memory_order_relaxed); }
     void ask(Nanoseconds now_ns) noexcept { asked_ns_.store(now_ns, std::memory_order_relaxed); }
 

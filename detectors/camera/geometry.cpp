@@ -38,11 +38,11 @@ float y_of(Site site) noexcept {
 std::int32_t distance_squared(Site site) noexcept {
     return site.q * site.q + site.q * site.r + site.r * site.r;
 }
-/// The hexagon around the centre that the site lies on.
+/// Number of the hexagon around the centre that the site lies on.
 std::int32_t ring_of(Site site) noexcept {
     return std::max({std::abs(site.q), std::abs(site.r), std::abs(site.q + site.r)});
 }
-/// From the x axis, counter-clockwise, 0 to 2 pi.
+/// Angle from the x axis, counter-clockwise, 0 to 2 pi.
 float angle_of(Site site) noexcept {
     const float angle = std::atan2(y_of(site), x_of(site));
     return angle < 0 ? angle + 6.2831853F : angle;
@@ -51,7 +51,7 @@ float angle_of(Site site) noexcept {
 /// The six directions, by angle.
 constexpr std::array<Site, 6> steps{{{1, 0}, {0, 1}, {-1, 1}, {-1, 0}, {0, -1}, {1, -1}}};
 
-/// The n sites with the least measure, ties by angle.
+/// Returns the n sites with the smallest measure; equal ones are ordered by angle.
 std::vector<Site> first_sites(std::size_t n, std::int32_t (*measure)(Site) noexcept) {
     // A hexagon of this many rings holds a circle with more than n sites.
     const auto n_rings = static_cast<std::int32_t>(std::sqrt(static_cast<double>(n) / 2.5)) + 2;
@@ -96,7 +96,7 @@ void find_neighbours(const std::vector<Site>& pixels, CameraGeometry& geometry) 
 // --- From a file
 
 constexpr std::uint32_t max_pixels_of_file = 16'384;
-constexpr float largest_m = 100.0F;  // as far from the centre as no camera's pixel is
+constexpr float largest_m = 100.0F;  // no camera has a pixel that far from its centre
 constexpr double reach = 1.4;        // in distances of the closest two pixels: between 1 and sqrt(3)
 
 [[noreturn]] void refuse(const std::string& path, std::size_t line, const std::string& why) {
@@ -110,7 +110,7 @@ struct Pixel {
     float x_m, y_m;
 };
 
-/// Nothing else may stand in the line.
+/// Reads a line; false if it is not exactly five values with commas.
 bool read_pixel(const std::string& line, Pixel& pixel) {
     std::istringstream text(line);
     char comma[4]{};

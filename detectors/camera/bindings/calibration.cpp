@@ -18,7 +18,7 @@ namespace nb = nanobind;
 using Waveforms = nb::ndarray<std::uint16_t, nb::ndim<4>, nb::c_contig, nb::device::cpu>;
 using Cells = nb::ndarray<const std::uint16_t, nb::ndim<2>, nb::c_contig, nb::device::cpu>;
 
-/// The same corrections as in a run, for arrays.
+/// Makes the corrections of a run for arrays.
 class CalibrationHandle {
   public:
     CalibrationHandle(const std::string& file, const std::string& time_lapse_file, const std::string& pixels_file,
@@ -32,8 +32,8 @@ class CalibrationHandle {
               shape_,
               {.time_lapse = time_lapse, .spikes = spikes, .flatfield = flatfield, .gain_threshold = gain_threshold}) {}
 
-    /// Of B boards of one event, in place. first_cells: [B, 8], or [B, 0] of boards that do not tell them. The
-    /// outcome of each, as Correction counts them.
+    /// Corrects B boards of one event, in place. first_cells: [B, 8], or [B, 0] if boards do not send them. Returns the
+    /// value of Correction for each board.
     nb::object correct(const bindings::Input<std::uint16_t>& boards, const Waveforms& waveforms, const Cells& cells,
                        const bindings::Input<std::uint64_t>& clocks, std::uint32_t run_id) {
         check(boards, waveforms, cells, clocks);
@@ -55,7 +55,7 @@ class CalibrationHandle {
         }
         return bindings::to_numpy(std::move(outcomes));
     }
-    /// Of the last call's boards. Where gains are selected, [B, 0] has the samples that were.
+    /// Low gains of the last call's boards. With gain selection, the kept samples are in [B, 0].
     nb::object low_gain() const { return bindings::to_numpy(std::vector(low_gain_)); }
     std::uint8_t steps() const { return calibration_.steps(); }
 

@@ -47,7 +47,7 @@ PixelArrays integrate_waveforms(const ReadWaveforms& waveforms, std::uint32_t n_
     return {to_array(pixels.charge), to_array(pixels.peak_sample), to_array(pixels.flags)};
 }
 
-/// By trigger tag.
+/// Event types of trigger tags.
 nb::object event_types() {
     std::vector<std::uint8_t> types(256);
     for (std::size_t tag = 0; tag < types.size(); ++tag)
@@ -83,7 +83,7 @@ nb::dict decode_record(const nb::bytes& bytes) {
     return event;
 }
 
-/// done: the filters that the chunk has passed.
+/// done: bits of the filters that were applied to the chunk.
 nb::object decode_chunk(const nb::bytes& bytes, std::uint32_t done, std::size_t n_bytes) {
     if (n_bytes > std::size_t{max_camera_boards} * wire::camera::max_payload_bytes)
         throw std::invalid_argument(fmt::format("a chunk of {} bytes: more than any event has", n_bytes));

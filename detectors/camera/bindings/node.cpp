@@ -58,13 +58,13 @@ CameraOutletConfig outlet_config(const ConfigReader& all) {
     config.filter.seed = bindings::seed_config(all.below("run"));
     bindings::take(send, compression_keys, config.compression);
     bindings::take(send, camera_send_keys, config);
-    send.take("r1_connections", config.r1_connections);  // no key of users: whoever makes the node has made them
+    send.take("r1_connections", config.r1_connections);  // not a key for users: the caller has made these sockets
     bindings::take(all.below("publish"), camera_publish_keys, config);
     config.publish = bindings::publish_config(all.below("publish"));
     return config;
 }
 
-/// A chain's whole configuration, flat with dotted keys, for its own node and for a farm's nodes alike.
+/// Reads a chain's whole configuration, flat with dotted keys, for its own node or a node of a farm.
 CameraNodeConfig node_config(const ConfigReader& all) {
     CameraNodeConfig config;
     config.page = bindings::page_identity(all);
@@ -80,7 +80,7 @@ CameraNodeConfig node_config(const ConfigReader& all) {
     return config;
 }
 
-/// Before the exchange, and behind it where that is wanted.
+/// The camera before the exchange and, if configured, after it.
 void take_ends(const nb::dict& values, pipeline::ExchangeNodeConfig& config) {
     CameraNodeConfig node = node_config(ConfigReader(nb::cast<nb::dict>(values["feed"])));
     node.send.rules.about = bindings::about_run(ConfigReader(values));
@@ -103,7 +103,7 @@ class Handle final : public bindings::NodeHandle<CameraNode> {
         return result;
     }
 
-    /// Of its page; by whoever leads the writers of R1v1 files.
+    /// Sets a counter in the node's page. The process that leads the writers of R1v1 files calls it.
     void set_r1_writer(std::size_t writer, const nb::dict& counters) {
         for (const auto& [name, value] : counters)
             if (!node_->outlet().set_of_r1_writer(writer, nb::cast<std::string>(name), nb::cast<std::uint64_t>(value)))

@@ -59,7 +59,7 @@ nb::dict arrays_of(std::span<const CameraTruth> truth) {
     return arrays;
 }
 
-/// The boards of a camera, or some of them. The pool is made when they start.
+/// The boards of a camera, or some of them. prepare() makes the pool.
 class CameraSourceHandle final : public bindings::PlannedSourceHandle {
   public:
     explicit CameraSourceHandle(const nb::dict& values)

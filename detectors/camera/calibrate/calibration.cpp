@@ -18,7 +18,7 @@ constexpr std::uint32_t most_samples = drs4_ring_cells;
 constexpr std::uint32_t pixels_per_chip = 2;
 using wire::camera::drs4_chip;
 
-/// Where a sample changes; the compiler makes vectors of it.
+/// Corrects n samples; the compiler vectorises this loop.
 template <typename Baseline>
 inline void subtract(std::byte* __restrict samples, std::uint32_t n, Baseline parts_at) noexcept {
     constexpr std::int32_t bias = calibrated_offset * parts_per_count + parts_per_count / 2;  // rounds
@@ -32,7 +32,7 @@ inline void subtract(std::byte* __restrict samples, std::uint32_t n, Baseline pa
 }
 static_assert(parts_per_count == 1 << 4);
 
-/// The same, multiplied and put elsewhere. Gives the largest sample before that, in parts above its baseline.
+/// As subtract(), but multiplies, and writes to `scaled`. Returns the largest sample before that, in sixteenths.
 template <typename Baseline>
 inline std::int32_t scale(const std::byte* __restrict samples, std::byte* __restrict scaled, std::uint32_t n,
                           Baseline parts_at, float factor) noexcept {
@@ -50,10 +50,10 @@ inline std::int32_t scale(const std::byte* __restrict samples, std::byte* __rest
     return most;
 }
 
-/// Adds to `extra` what the cells still hold of their last reading, and notes this one.
+/// Adds to `extra` the remainder of the cells' last reading (time lapse), and stores the time of this one.
 void add_time_lapse(const TimeLapseTable& law, std::uint32_t* __restrict last_read, std::uint32_t n, std::uint32_t now,
                     std::int32_t* __restrict extra) noexcept {
-    // Cells that lie together were mostly read together, so that few of them need the table.
+    // Neighbouring cells were mostly read at the same time, so that few of them need the table.
     std::uint32_t then = 0;
     std::int32_t parts = 0;
     for (std::uint32_t i = 0; i < n; ++i) {
@@ -135,7 +135,7 @@ CameraCalibration::CameraCalibration(CalibrationCoefficients coefficients, const
     last_read_.resize(shape.n_channels() * drs4_cells);
 }
 
-/// Where no flat field was measured, the low gain is multiplied by the ratio of gains alone.
+/// If no flat field was measured, samples of the low gain are multiplied by the ratio of gains only.
 void CameraCalibration::take_factors(const Steps& steps) {
     if (steps.gain_threshold > 0) steps_ |= step_gain;
     if (steps.flatfield) {
@@ -167,7 +167,7 @@ Correction CameraCalibration::correct(std::uint32_t board, std::uint32_t run_id,
     return Correction::done;
 }
 
-/// Gains one after the other, the high one first: where gains are selected, it says which pixels' low gain is taken.
+/// Corrects the gains one after the other. The high gain comes first: it decides which pixels' low gain is kept.
 template <typename Baseline>
 void CameraCalibration::write(const Channel& channel, std::byte* samples, Baseline parts_at,
                               std::uint16_t& low_gain) const noexcept {
@@ -228,8 +228,8 @@ std::uint16_t CameraCalibration::correct_cells(std::uint32_t board, std::byte* s
     return low_gain;
 }
 
-/// Only where the reading before ended in an even cell of the first half of its ring (ctapipe_io_lst 0.31.1,
-/// get_spike_A_positions): then in each of the four rings at that cell, and at its mirror image.
+/// Spikes occur only if the previous reading ended in an even cell of the first half of its ring: then at that cell and
+/// at its mirror image in each of the four rings (ctapipe_io_lst 0.31.1, get_spike_A_positions).
 CameraCalibration::Spikes CameraCalibration::spikes_after(std::uint16_t before, std::uint16_t first) const noexcept {
     Spikes spikes;
     if (before == no_cell) return spikes;
@@ -240,7 +240,7 @@ CameraCalibration::Spikes CameraCalibration::spikes_after(std::uint16_t before, 
             const std::uint32_t at = (cell + ring * drs4_ring_cells + drs4_cells - first) % drs4_cells;
             if (at < shape_.n_samples)
                 spikes.at[spikes.n++] = static_cast<std::int32_t>(at);
-            else if (at + 2 >= drs4_cells)  // what it reaches of the window
+            else if (at + 2 >= drs4_cells)  // the part of the spike inside the window
                 spikes.at[spikes.n++] = static_cast<std::int32_t>(at) - static_cast<std::int32_t>(drs4_cells);
         }
     return spikes;

@@ -13,7 +13,7 @@
 namespace anello::camera {
 namespace {
 
-constexpr float largest_baseline = 4095.9F;  // of 12 bits; in sixteenths they fill 16
+constexpr float largest_baseline = 4095.9F;  // samples have 12 bits; in sixteenths they fill 16
 constexpr float largest_spike = 4095.9F;
 constexpr float largest_factor = 1000;
 
@@ -23,7 +23,7 @@ std::string words(const std::vector<std::size_t>& shape) {
     return text.empty() ? "0" : text;
 }
 
-/// One of the files, with what its errors are called.
+/// One of the files, with the name of its key for error messages.
 struct File {
     const char* field;
     const std::string& path;
@@ -39,7 +39,7 @@ struct File {
             refuse(error.what());
         }
     }
-    /// In [-most, most], or from 0.
+    /// Refuses values outside of [-most, most], or of [0, most].
     std::int32_t parts(const char* name, float value, float least, float most) const {
         if (!(value >= least && value <= most))  // NaN is refused
             refuse(fmt::format("{} has a value of {}, and {} to {} counts are possible", name, value, least, most));
@@ -47,7 +47,7 @@ struct File {
     }
 };
 
-/// Calls use(channel, index of the gain and pixel in the file's arrays).
+/// Calls use(channel, index) for each channel, with the index of its gain and pixel in the file's arrays.
 template <typename Use>
 void for_each_channel(const CalibratedShape& shape, std::span<const std::uint32_t> pixel_ids, Use use) {
     std::size_t channel = 0;
@@ -120,7 +120,7 @@ TimeLapseLaw checked_law(const File& file, const TimeLapseLaw& law) {
     return law;
 }
 
-/// Whether there were any.
+/// Reads the time lapse; false if the file has none.
 bool take_laws(const File& file, const FitsImages& images, const CalibratedShape& shape,
                std::span<const std::uint32_t> ids, CalibrationCoefficients& made) {
     if (!images.contains("PIXEL_BATCH")) return false;

@@ -26,10 +26,10 @@ std::string_view trimmed(std::string_view text) noexcept {
     return text.substr(first, text.find_last_not_of(' ') - first + 1);
 }
 
-/// Its cards up to END, as they stand.
+/// A header: its cards up to END, unchanged.
 class Header {
   public:
-    /// at: where the header begins; moved to the first byte of its data.
+    /// at: position of the header's begin; moved to the first byte of its data.
     Header(std::span<const std::byte> bytes, std::size_t& at) {
         for (;; at += card_bytes) {
             if (bytes.size() - at < card_bytes) throw std::runtime_error("it ends within a header");
@@ -42,7 +42,7 @@ class Header {
     }
 
     bool has(const std::string& keyword) const { return values_.contains(keyword); }
-    /// In quotes; empty where there is none.
+    /// Value of a keyword that is a string in quotes; empty if there is none.
     std::string text(const std::string& keyword) const {
         const auto found = values_.find(keyword);
         if (found == values_.end()) return {};
@@ -72,7 +72,7 @@ struct Extent {
     std::size_t value_bytes = 0, n_values = 0, n_bytes = 0;
 };
 
-/// Every product stays below `available`, so that none overflows.
+/// Number of values of an array. Each product is compared with `available`, so that none overflows.
 Extent extent_of(const Header& header, std::size_t available) {
     const auto bits = header.number<std::int64_t>("BITPIX");
     if (bits != 8 && bits != 16 && bits != 32 && bits != 64 && bits != -32 && bits != -64)

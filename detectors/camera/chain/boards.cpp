@@ -12,7 +12,7 @@
 namespace anello::camera {
 namespace {
 
-/// Ports, and the boards behind each, of one group.
+/// The ports of one group, and the boards that send to each.
 struct Share {
     std::uint32_t first_port = 0;
     std::vector<BoardRange> port_boards;
@@ -49,7 +49,7 @@ void validate(const CameraNodeConfig& config) {
                           std::to_string(config.n_groups), "One per core that may receive.");
 }
 
-/// Receive and build in one thread; three-stage: in two.
+/// True if one thread runs receive and build; false if they have two (three-stage).
 bool is_two_stage(const CameraNodeConfig& config) {
     return std::ranges::any_of(
         config.threads, [](const pipeline::ThreadPlan& plan) { return plan.has("receive") && plan.has("build"); });

@@ -57,7 +57,7 @@ std::size_t CameraDispatch::do_work() noexcept {
     return n_sent + (streamed ? 1 : 0);
 }
 
-/// Receivers and subscribers do not tell when they have room.
+/// Receivers and subscribers do not report when they have room, so the stage must look again soon.
 Nanoseconds CameraDispatch::longest_wait_ns() const noexcept {
     return stream_ != nullptr || r1_ != nullptr || event_ != nullptr ? usual_wait_ns : longest_idle_ns;
 }
@@ -91,7 +91,7 @@ void CameraDispatch::take(KeptEvent& kept) noexcept {
     if (r1_ != nullptr) r1_->offer(kept.encoded.record);
 }
 
-/// After the thread has stopped: what waits for a receiver is given up, the file is closed.
+/// Called after the thread has stopped: discards events that wait for a receiver, and closes the file.
 void CameraDispatch::close() {
     if (publisher_ != nullptr) publisher_->publisher().close();
     if (stream_ != nullptr) stream_->close();

@@ -6,7 +6,7 @@
 namespace anello::camera {
 namespace {
 
-// Of a lane, besides those that wait behind it: one is being made, or waits for room; one the sender has.
+// Buffers of a lane in addition to those that wait after it: one being encoded or waiting for room, one at the sender.
 constexpr std::size_t n_buffers = KeptEvents::most_behind_lane + 2;
 static_assert(std::has_single_bit(KeptEvents::most_behind_lane),
               "else the ring has room for more than there are buffers");
@@ -31,7 +31,7 @@ pipeline::Stage CameraEncoding::stage() {
             .longest_wait_ns = [this](std::uint32_t lane) { return longest_wait_ns(lane); }};
 }
 
-/// The sender does not tell when it has room.
+/// The sender does not report when it has room, so the lane must look again soon.
 Nanoseconds CameraEncoding::longest_wait_ns(std::uint32_t lane) const noexcept {
     return lanes_[lane].made != nullptr ? usual_wait_ns : longest_idle_ns;
 }

@@ -37,7 +37,7 @@ bool KeptEvents::try_give(const CameraEventView& event, const PixelView& pixels,
     kept.verdict = verdict;
     kept.encoded = {};
     kept.lay_down(pixels);
-    given_[n_given_++ % given_.size()].try_give(free_.back());  // each has room for all
+    given_[n_given_++ % given_.size()].try_give(free_.back());  // each ring has room for all events
     free_.pop_back();
     return true;
 }
@@ -66,7 +66,7 @@ void KeptEvents::give_back(KeptEvent& event) noexcept {
 const KeptEvent* KeptEvents::try_reclaim() noexcept {
     std::uint32_t i = 0;
     if (!sent_.try_take(i)) return nullptr;
-    free_.push_back(i);  // taken for all in the constructor: never grows
+    free_.push_back(i);  // never allocates: the constructor took memory for all
     return &events_[i];
 }
 

@@ -85,7 +85,7 @@ std::size_t CameraPixels::do_work(std::uint32_t number) noexcept {
     return 1;
 }
 
-/// A board is integrated while its calibrated samples are in the first-level cache.
+/// Calibrates and integrates board by board, so that calibrated samples are still in the first-level cache.
 void CameraPixels::look_at(SeenEvent& seen, std::uint32_t number) noexcept {
     SeenEvent::Share& share = seen.shares[number];
     share = {};
@@ -105,7 +105,7 @@ void CameraPixels::look_at(SeenEvent& seen, std::uint32_t number) noexcept {
 SeenEvent* CameraPixels::try_take() noexcept {
     if (!std::ranges::all_of(lanes_, [](const Lane& lane) { return lane.done.size() > 0; })) return nullptr;
     std::uint32_t i = 0;
-    for (Lane& lane : lanes_) lane.done.try_take(i);  // all have the same order
+    for (Lane& lane : lanes_) lane.done.try_take(i);  // all lanes return events in the same order
     if (calibration_) {
         for (const SeenEvent::Share& share : events_[i].shares) calibration_->count(share.calibrated);
         CalibrationTally one;
@@ -116,7 +116,7 @@ SeenEvent* CameraPixels::try_take() noexcept {
 }
 
 void CameraPixels::give_back(const SeenEvent& seen) noexcept {
-    free_.push_back(static_cast<std::uint32_t>(&seen - events_.data()));  // taken for all: never grows
+    free_.push_back(static_cast<std::uint32_t>(&seen - events_.data()));  // never allocates
 }
 
 }  // namespace anello::camera

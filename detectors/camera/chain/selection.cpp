@@ -72,7 +72,7 @@ std::size_t CameraSelection::do_work() noexcept {
     return n_done;
 }
 
-/// The sender does not tell when it is done, and parts of an event have a time-out. Threads that look at pixels do.
+/// The threads of the stage pixels wake this one, but the sender does not, and parts of an event have a time-out.
 Nanoseconds CameraSelection::longest_wait_ns() const noexcept {
     const bool is_away = kept_ != nullptr && kept_->n_away() > 0;
     return is_away || !events_.is_empty() ? usual_wait_ns : longest_idle_ns;
@@ -89,7 +89,7 @@ std::size_t CameraSelection::reclaim() noexcept {
     return n_done;
 }
 
-/// Those that wait to be looked at are given first, so that threads have what to do while one decides.
+/// Gives new events to the pixels' threads first, so that these have work while this thread decides.
 std::size_t CameraSelection::decide_events() noexcept {
     std::size_t n_decided = 0;
     for (; n_decided < config_.max_events_per_step; ++n_decided) {
@@ -143,7 +143,7 @@ bool CameraSelection::try_hand_on() noexcept {
     return true;
 }
 
-/// Once for each time that it has to.
+/// Counts each wait once.
 void CameraSelection::wait_for(CameraWaitCounter what, bool waits) noexcept {
     bool& is_waiting = is_waiting_[static_cast<std::size_t>(what)];
     if (waits && !is_waiting) waits_.add(what);

@@ -28,7 +28,7 @@ pipeline::Notices CameraWatch::notices() {
     return lines;
 }
 
-/// Whom the others wait for, or would have to.
+/// Reports silent and slow boards, and other senders in a board's name.
 void CameraWatch::add_board_notices(const CameraBuilder& builder, pipeline::Notices& lines) {
     const CameraBuilderConfig& config = builder.config();
     for (std::uint32_t board = config.boards.first; config.boards.contains(board); ++board) {
@@ -42,7 +42,7 @@ void CameraWatch::add_board_notices(const CameraBuilder& builder, pipeline::Noti
             lines.push_back({fmt::format("board {} is in time again", board), Severity::info});
         seen.slow = status.is_slow;
         const auto& counters = builder.board_counters(board);
-        const auto n_mistaken = counters[CameraBoardCounter::mistaken_strangers];  // first: they were strangers before
+        const auto n_mistaken = counters[CameraBoardCounter::mistaken_strangers];  // read before strangers
         seen.speakers.look(board, counters[CameraBoardCounter::strangers] - n_mistaken, builder.speakers(board), lines);
         if (const auto n = builder.board_counters(board)[CameraBoardCounter::conflicting]; seen.conflicting.is_due(n))
             lines.push_back(fmt::format(
@@ -68,7 +68,7 @@ void CameraWatch::add_late_notice(const CameraBuilder& builder, pipeline::Notice
                     builder.config().group, n));
 }
 
-/// Told again when there are twice as many.
+/// Repeats the notice when the number has doubled.
 void CameraWatch::add_vote_notice(const CameraBuilder& builder, std::uint32_t board, pipeline::Notices& lines) {
     const auto& counters = builder.board_counters(board);
     const std::uint64_t n_outvoted = counters[CameraBoardCounter::other_run] + counters[CameraBoardCounter::ahead];

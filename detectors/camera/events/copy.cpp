@@ -18,7 +18,7 @@ struct alignas(line_bytes) Line {
     std::byte bytes[line_bytes];
 };
 
-/// The last, partial line, made whole: a line written in part would be read from memory first.
+/// Fills up the last, partial cache line: the processor would first read a line written in part from memory.
 Line last_line(std::span<const std::byte> rest) noexcept {
     Line line{};
     std::memcpy(line.bytes, rest.data(), rest.size());

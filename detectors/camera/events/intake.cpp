@@ -47,7 +47,7 @@ CameraIntake::CameraIntake(const CameraIntakeConfig& config, std::unique_ptr<rec
     if (n_described != 0 && n_described != backend_->n_streams())
         throw ConfigError("receive.ports", "as many as the backend has streams", std::to_string(n_described),
                           "Say for each port which boards send to it.");
-    // With blocks another thread reads than the one that measures.
+    // With blocks, the thread that reads is not the one that measures.
     if (!config.with_blocks && backend_->set_call_bytes(call_bytes_)) builder_.choice().try_call_sizes();
     if (config.with_blocks) blocks_ = std::make_unique<receive::DatagramBlocks>(config.blocks);
     for (std::size_t i = 0; i < backend_->n_streams(); ++i)
@@ -55,7 +55,7 @@ CameraIntake::CameraIntake(const CameraIntakeConfig& config, std::unique_ptr<rec
 }
 
 // Hot path from here on: no allocation, no lock, no log, no throw.
-/// What comes when all has been handed on would be received by nobody.
+/// Receives nothing once all blocks have been handed on, as no stage would build later datagrams.
 std::size_t CameraIntake::receive_work() noexcept {
     if (phase_.load(std::memory_order_relaxed) >= Phase::draining_build) return 0;
     return blocks_ == nullptr ? receive_and_build() : receive_into_blocks();
@@ -79,7 +79,7 @@ std::size_t CameraIntake::read(Nanoseconds now_ns) noexcept {
     return n_datagrams;
 }
 
-/// How much a call brings, as the builder found best.
+/// Sets the size of calls that the builder has found best.
 void CameraIntake::follow_choice() noexcept {
     if (blocks_ != nullptr || builder_.choice().call_bytes() == call_bytes_) return;
     call_bytes_ = builder_.choice().call_bytes();
@@ -89,29 +89,29 @@ void CameraIntake::follow_choice() noexcept {
 std::size_t CameraIntake::receive_into_blocks() noexcept {
     const Nanoseconds now_ns = clock_.monotonic_ns();
     show_backend(now_ns);
-    // With policy drop_new datagrams are read in any case, and dropped where there is no block.
+    // With policy drop_new datagrams are read in any case, and dropped if there is no free block.
     const bool has_room = config_.builder.full_policy != receive::FullPolicy::wait || blocks_->has_room(batch_.size());
     const bool was_open = blocks_->has_open();
     const std::uint64_t n_handed_on = blocks_->n_handed_on();
     const Nanoseconds read_until_ns = times_.until_ns();
     const std::size_t n_datagrams = has_room ? read(now_ns) : 0;
-    if (blocks_->is_empty()) blocks_->hand_on();  // the other side has nothing to do
+    if (blocks_->is_empty()) blocks_->hand_on();  // the building thread has nothing to do
     tell_read(was_open, n_handed_on, read_until_ns);
     if (has_room && n_datagrams == 0) end_receiving();
     return n_datagrams;
 }
 
-/// The arguments: as it was before this read. What is in a block that was opened with it came with it.
+/// The arguments are values from before this read. Datagrams in a block opened by this read arrived with it.
 void CameraIntake::tell_read(bool was_open, std::uint64_t n_handed_on, Nanoseconds read_until_ns) noexcept {
     if (!blocks_->has_open())
         read_until_ns = times_.until_ns();
     else if (was_open && n_handed_on == blocks_->n_handed_on())
         return;
-    n_handed_on_.store(blocks_->n_handed_on(), std::memory_order_relaxed);  // not after the time it belongs to
+    n_handed_on_.store(blocks_->n_handed_on(), std::memory_order_relaxed);  // stored before the time that it belongs to
     read_until_ns_.store(read_until_ns, std::memory_order_release);         // pairs with the acquire in built_until_ns
 }
 
-/// Nothing came although there was room.
+/// Call it if no datagram came although there was room: while draining, receiving ends.
 void CameraIntake::end_receiving() noexcept {
     if (phase_.load(std::memory_order_acquire) != Phase::draining_receive || backend_->has_more_coming()) return;
     backend_shown_ns_ = 0;
@@ -122,7 +122,7 @@ void CameraIntake::end_receiving() noexcept {
 
 std::size_t CameraIntake::build_work() noexcept {
     if (blocks_ == nullptr) return finish_work();
-    // Before looking for blocks: all has been handed on.
+    // Read before looking for blocks: all blocks have then been handed on.
     const bool is_last = phase_.load(std::memory_order_acquire) == Phase::draining_build;
     builder_.read_clocks();
     const bool may_build = builder_.wants(config_.blocks.max_datagrams);
@@ -138,19 +138,19 @@ std::size_t CameraIntake::build_work() noexcept {
     return n_events + (may_build && is_last ? finish_work() : 0);
 }
 
-/// What was read until then is in blocks that have been taken.
+/// The time up to which all read datagrams are in blocks that this thread has taken.
 Nanoseconds CameraIntake::built_until_ns() noexcept {
     for (int i = 0; i < 2 && n_taken_ >= n_next_; ++i) {
         built_until_ns_ = next_until_ns_;
         next_until_ns_ = read_until_ns_.load(std::memory_order_acquire);  // pairs with tell_read
-        n_next_ = n_handed_on_.load(std::memory_order_relaxed);           // of then, or later
+        n_next_ = n_handed_on_.load(std::memory_order_relaxed);           // of that time or later
     }
     return built_until_ns_;
 }
 
 Nanoseconds CameraIntake::receive_wait_ns() const noexcept {
     if (blocks_ == nullptr) return build_wait_ns();
-    return blocks_->has_open() ? usual_wait_ns : 10 * usual_wait_ns;  // the builder's time-outs follow what was read
+    return blocks_->has_open() ? usual_wait_ns : 10 * usual_wait_ns;  // time-outs need a recent time of reading
 }
 
 std::size_t CameraIntake::finish_work() noexcept {
@@ -178,7 +178,7 @@ std::size_t CameraIntake::receive() noexcept {
     return n_datagrams;
 }
 
-/// Each port that has something, in turn; those whose predictions fail too often are read the other way.
+/// Reads each port that has datagrams, in turn; a port whose predictions fail too often is read without them.
 std::size_t CameraIntake::receive_in_place() noexcept {
     const std::size_t n_ready = sockets_->find_ready(ready_);
     const std::size_t n_at_once = std::min(batch_.size(), call_bytes_ / config_.builder.shape.slot_bytes() + 1);

@@ -15,7 +15,7 @@ namespace {
 
 constexpr std::array modes{CopyMode::plain, CopyMode::ahead, CopyMode::non_temporal};
 constexpr std::array reasons{"at the start", "as time had passed", "as datagrams came in another size or number"};
-/// Of two ways that cost about the same, the usual one: else the smallest disturbance would change it.
+/// A way replaces the usual one only below this share of its cost: otherwise the smallest disturbance would change it.
 constexpr double worth_changing = 0.98;
 
 }  // namespace
@@ -44,13 +44,13 @@ void CameraIntakeChoice::try_step(const Amount& taken) noexcept {
     const Nanoseconds began_ns = std::exchange(looked_ns_, now_ns);
     if (!says_something || began_ns == unknown_ns) return;
     const Nanoseconds took_ns = now_ns - began_ns;
-    if (++step_ <= steps_per_turn / 2) return;  // events that began before are copied as they began
+    if (++step_ <= steps_per_turn / 2) return;  // events opened earlier still use the earlier copy
     turn_ns_ += took_ns;
     turn_bytes_ += taken.bytes;
     if (step_ == steps_per_turn) end_turn();
 }
 
-/// Sizes of datagrams hardly differ in a run; how many come at a time does, by chance.
+/// Compares sizes of datagrams strictly, as they hardly differ in a run, and numbers per step loosely, as they vary.
 bool CameraIntakeChoice::Amount::is_like(const Amount& other) const noexcept {
     const double size = static_cast<double>(bytes) * static_cast<double>(other.datagrams);
     const double other_size = static_cast<double>(other.bytes) * static_cast<double>(datagrams);
@@ -77,7 +77,7 @@ void CameraIntakeChoice::begin_trial(Reason reason) noexcept {
     best_ns_per_byte_.fill(std::numeric_limits<double>::max());
 }
 
-/// The best turn of each way counts: disturbances only make it longer.
+/// The best turn of each way counts, as disturbances only make a turn longer.
 void CameraIntakeChoice::end_turn() noexcept {
     const double ns_per_byte = static_cast<double>(turn_ns_) / static_cast<double>(turn_bytes_);
     best_ns_per_byte_[way_] = std::min(best_ns_per_byte_[way_], ns_per_byte);
@@ -123,7 +123,7 @@ std::string CameraIntakeChoice::describe() const {
     return text;
 }
 
-/// By size of the calls, the smallest first.
+/// The costs of a copy method for each size of calls, the smallest first.
 std::string CameraIntakeChoice::costs_of(std::size_t method) const {
     std::string costs;
     for (std::size_t size = 0; size < n_sizes_; ++size)

@@ -44,7 +44,7 @@ CameraJoiner::CameraJoiner(const CameraJoinerConfig& config, std::vector<CameraB
 
 // Hot path from here on: no allocation, no lock, no log, no throw.
 bool CameraJoiner::try_take(CameraEventView& view) noexcept {
-    for (int n_steps = 0; n_steps < 4; ++n_steps) {  // the end of a run, the begin of the next, an event
+    for (int n_steps = 0; n_steps < 4; ++n_steps) {  // at most: the end of a run, the begin of the next, an event
         take_heads();
         if (!can_decide()) return false;
         std::uint32_t number = 0;
@@ -70,7 +70,7 @@ void CameraJoiner::take_heads() noexcept {
     }
 }
 
-/// A past run begins again when a group that has reported its end says so; from any other group it is late.
+/// A part of a past run is late, unless its group has reported that run's end: then the run begins again.
 bool CameraJoiner::is_late(const Group& group) const noexcept {
     const CameraPart& part = group.head;
     if (in_run_ && part.run_id == run_id_) {
@@ -89,8 +89,8 @@ void CameraJoiner::drop(Group& group) noexcept {
     group.builder->give_back(group.head.buffer);
 }
 
-/// Every group has said what comes next, or is silent. A group that gave something in this run will at least report its
-/// end: it is waited for as long as it takes, unless events wait.
+/// True if every group has a next part or is silent. A group that has given a part of this run will at least report its
+/// end: the joiner waits for it without a time-out, unless events wait.
 bool CameraJoiner::can_decide() noexcept {
     bool one_is_absent = false, one_waits = false, a_stranger_is_absent = false;
     for (const Group& group : groups_) {
@@ -111,7 +111,7 @@ bool CameraJoiner::can_decide() noexcept {
     return true;
 }
 
-/// False while one of them may still give what others wait for.
+/// Marks groups without a part as silent after the time-out. False while one of them may still hand on a part.
 bool CameraJoiner::silence_absent(bool also_those_of_this_run) noexcept {
     bool all_silent = true;
     for (Group& group : groups_) {
@@ -123,7 +123,7 @@ bool CameraJoiner::silence_absent(bool also_those_of_this_run) noexcept {
     return all_silent;
 }
 
-/// The lowest event number of this run that a group has next; false when no group has one.
+/// Finds the lowest next event number of this run among the groups; false if no group has one.
 bool CameraJoiner::next_number(std::uint32_t& number) const noexcept {
     bool found = false;
     for (const Group& group : groups_) {
@@ -134,7 +134,7 @@ bool CameraJoiner::next_number(std::uint32_t& number) const noexcept {
     return found;
 }
 
-/// No group has an event of this turn any more: those whose numbers stepped back go on. False: there are none.
+/// Call it if no group has an event of this turn: begins the next turn of numbers that stepped back. False: none.
 bool CameraJoiner::turn_back() noexcept {
     bool found = false;
     std::uint32_t next = 0;
@@ -150,7 +150,7 @@ bool CameraJoiner::turn_back() noexcept {
     return true;
 }
 
-/// No group has an event of this run any more, so it has ended; or there is none, and the next one begins.
+/// Call it if no group has an event of this run: ends the run or, between runs, begins the next one.
 void CameraJoiner::change_run() noexcept {
     if (in_run_) return end_run();
     for (const Group& group : groups_) {

@@ -12,8 +12,8 @@
 namespace anello::camera {
 
 struct CameraJoinerConfig {
-    /// The others wait for a group. It is silent once it has handed on all that arrived until this long after the wait
-    /// began: events are joined without it until it hands on a part again.
+    /// A group that the others wait for is silent once it has handed on all that arrived up to this long after the wait
+    /// began; events are then joined without it until it hands on a part again.
     Nanoseconds timeout_ns = 40'000'000;
 };
 

@@ -52,8 +52,8 @@ CameraBoards::Intakes one_intake(const CameraNodeConfig& config, const exchange:
     return intakes;
 }
 
-/// Receives and builds the events of a readout unit's boards, and packs them: in one thread or two, as the chain's
-/// layout says of receive and build; what builds also packs.
+/// Receives, builds and packs the events of a readout unit's boards, in one thread or two, as the chain's layout says
+/// for receive and build; the building thread also packs.
 class Input final : public pipeline::ExchangeInput {
   public:
     Input(const CameraNodeConfig& config, const exchange::ExchangeConfig& farm, exchange::MfpRing& ring,
@@ -85,7 +85,7 @@ class Input final : public pipeline::ExchangeInput {
     CameraPacker packer_;
 };
 
-/// The camera's filter and sender behind a builder unit.
+/// The camera's filter and sender after a builder unit.
 class Output final : public pipeline::ExchangeOutput {
   public:
     Output(const CameraNodeConfig& config, const exchange::ExchangeConfig& farm, const Clock& clock, CounterPage& page)
@@ -109,7 +109,7 @@ class Output final : public pipeline::ExchangeOutput {
     const WaitPolicy wait_;
     CameraUnpacker unpacker_;
     CameraOutlet outlet_;
-    bool has_new_ = false;  ///< since the stage was woken; the builder's thread
+    bool has_new_ = false;  ///< an event came since the stage was woken; builder's thread
 };
 
 }  // namespace

@@ -6,19 +6,19 @@
 
 #include "exchange/part_counters.hpp"
 
-/// A camera's lines in the ledger of a farm, besides those of exchange/part_counters.hpp; a part is a group of boards:
+/// A camera's lines in the ledger of a farm, in addition to exchange/part_counters.hpp; a part is a group of boards:
 ///   readout   parts_in = ... + parts_other_run;  parts_in = events_out of build.group<g>
 ///   builder   events_out = events_complete + events_incomplete
 namespace anello::camera {
 
-/// Of a readout unit that reads out a camera: block "pack".
+/// Counters of a readout unit that reads out a camera: block "pack".
 enum class CameraPackCounter : std::uint8_t {
     parts_other_run = static_cast<std::uint8_t>(exchange::PackCounter::count),
     runs_ended,
     count
 };
 
-/// Of a builder unit that gives a camera's events on: block "unpack".
+/// Counters of a builder unit that hands on a camera's events: block "unpack".
 enum class CameraUnpackCounter : std::uint8_t {
     fragments = static_cast<std::uint8_t>(exchange::UnpackCounter::count),
     fragments_malformed,

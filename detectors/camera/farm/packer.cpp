@@ -37,7 +37,7 @@ std::size_t CameraPacker::do_work() noexcept {
     return n_done + (packer_.try_pass_end(has_ended()) ? 1 : 0);
 }
 
-/// False: no room; the same event will be offered again.
+/// False: there is no room; the same event will be offered again.
 bool CameraPacker::try_pass_on(const CameraPart& part) noexcept {
     if (part.end_of_run) {
         end_run();
@@ -66,8 +66,8 @@ bool CameraPacker::try_pack(const CameraPart& part) noexcept {
     return packer_.pack(event_of(part), n_bytes, write_part) != PackCounter::waits_for_room;
 }
 
-/// The camera counts with 32 bits, the exchange with 64: the number nearest to what comes next, and at the start
-/// itself.
+/// The camera counts with 32 bits, the exchange with 64: returns the possible number nearest to the next one, or at the
+/// start the camera's own number.
 std::uint64_t CameraPacker::event_of(const CameraPart& part) const noexcept {
     const std::uint64_t next = packer_.next_event();
     if (next == 0) return part.event_number;

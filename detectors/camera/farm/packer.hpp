@@ -13,12 +13,12 @@
 
 namespace anello::camera {
 
-/// Of a fragment with the data of n_boards boards.
+/// Largest size of a fragment with the data of n_boards boards.
 std::size_t camera_group_bytes(const CameraShape& shape, std::uint32_t n_boards) noexcept;
 
-/// The events of one group of boards, as MFPs: event number e of the camera is event e of the exchange, a
-/// fragment is a camera group (docs/reference/camera-group.md), empty where the group gave nothing. A farm carries one
-/// run of the camera. The builder's consumer thread calls all members but those marked.
+/// Packs the events of one group of boards into MFPs: event number e of the camera is event e of the exchange, and a
+/// fragment is a camera group (docs/reference/camera-group.md), empty if the group has no data. A farm carries one run
+/// of the camera. The builder's consumer thread calls all members except those marked.
 class CameraPacker {
   public:
     /// Builder, ring, clock and page must outlive it. Counters are added as "pack". Throws ConfigError.
@@ -28,9 +28,9 @@ class CameraPacker {
     /// Hot path: no allocation, no lock, no log, no throw.
     std::size_t do_work() noexcept;
 
-    /// Any thread: MFPs are no longer taken; later fragments are counted as left.
+    /// Any thread. From now on no MFPs are taken; later fragments are counted as left.
     void discard() noexcept { packer_.discard(); }
-    /// Any thread: the run of the camera is over, and all of it has been given to the ring.
+    /// Any thread. True once the camera's run is over and all of it has been given to the ring.
     bool has_ended() const noexcept { return ended_.load(std::memory_order_acquire); }  // pairs with do_work()
     const Counters<CameraPackCounter>& counters() const noexcept { return counters_; }
 
@@ -44,8 +44,8 @@ class CameraPacker {
     CameraBuilder& builder_;
     Counters<CameraPackCounter> counters_;
     exchange::MfpPacker packer_;
-    CameraPart part_;        ///< taken from the builder,
-    bool has_part_ = false;  ///< and still to be packed
+    CameraPart part_;        ///< the part taken from the builder last
+    bool has_part_ = false;  ///< part_ is still to be packed
     std::optional<std::uint32_t> camera_run_id_;
     std::atomic<bool> ended_{false};
 };

@@ -32,7 +32,7 @@ bool CameraUnpacker::try_take(CameraEventView& view) noexcept {
     while (has_mep_ || try_open()) {
         while (!reader_.is_at_end())
             if (join(view)) return true;
-        if (n_lent_ > 0) return false;  // its events are still looked at
+        if (n_lent_ > 0) return false;  // the consumer still uses its events
         close_if_done();
     }
     return false;
@@ -58,7 +58,7 @@ void CameraUnpacker::close_if_done() noexcept {
     done_.try_give(reader_.mep().slot);  // has room for all slots
 }
 
-/// False where nothing of the next event is there.
+/// Joins the next event; false if it has no fragment.
 bool CameraUnpacker::join(CameraEventView& view) noexcept {
     view = {};
     view.event_number = static_cast<std::uint32_t>(reader_.next_event());
@@ -89,7 +89,7 @@ exchange::UnpackCounter CameraUnpacker::add(std::uint32_t readout, std::span<con
         view.timestamp_ns = header.timestamp_ns;
     }
     view.base[readout] = group.slots();
-    const Nanoseconds first_ns = std::max(header.first_ns, Nanoseconds{0});  // any: durations must not overflow
+    const Nanoseconds first_ns = std::max(header.first_ns, Nanoseconds{0});  // durations must not overflow
     view.first_ns = is_first ? first_ns : std::min(view.first_ns, first_ns);
     view.closed_ns = std::max(view.closed_ns, reader_.mep().built_ns);
     add_boards(group, view);
@@ -103,7 +103,7 @@ bool CameraUnpacker::is_of(const wire::camera_group::Header& group, const BoardR
            group.n_boards == boards.count && group.slot_bytes == config_.shape.slot_bytes();
 }
 
-/// Those whose slot holds what they say: everything behind here reads slots by their headers.
+/// Adds the boards whose slot holds a valid fragment: later stages read slots by their headers.
 void CameraUnpacker::add_boards(const wire::camera_group::GroupView& group, CameraEventView& view) noexcept {
     for (std::uint32_t i = 0; i < group.header.n_boards; ++i) {
         if (!group.has(i)) continue;

@@ -15,14 +15,14 @@
 namespace anello::camera {
 
 struct CameraUnpackerConfig {
-    std::uint32_t n_slots = 20;  ///< of the builder
+    std::uint32_t n_slots = 20;  ///< slots of the builder
     std::uint32_t n_readouts = 1;
-    CameraShape shape;  ///< of the whole camera; readout unit r has the boards of group r of n_readouts
+    CameraShape shape;  ///< the whole camera; readout unit r has the boards of group r of n_readouts
 };
 
-/// The camera events in the multi-event packets of one builder: the groups of all readout units side by side, where
-/// they lie in the builder's slots. The header of each group and fragment is checked; wrong ones are left out and
-/// counted. The builder's thread calls the first part, the events' consumer the second.
+/// Finds the camera events in the multi-event packets of one builder: the groups of all readout units together, where
+/// they are in the builder's slots. It checks the header of each group and fragment, and leaves out and counts wrong
+/// ones. The builder's thread calls the first part, the events' consumer the second.
 class CameraUnpacker final : public CameraEvents {
   public:
     /// Counters are added as "unpack". Throws ConfigError.
@@ -52,10 +52,10 @@ class CameraUnpacker final : public CameraEvents {
     memory::SpscRing<exchange::MepView> meps_;
     memory::SpscRing<std::uint32_t> done_;
     std::array<BoardRange, max_camera_groups> boards_of_;  ///< by readout unit
-    exchange::MepReader reader_;                           ///< of the packet that is open, when has_mep_
+    exchange::MepReader reader_;                           ///< reader of the open packet, if has_mep_
     bool has_mep_ = false;
     std::uint32_t n_lent_ = 0;
-    std::int32_t tag_votes_ = 0;  ///< of the event that is being joined
+    std::int32_t tag_votes_ = 0;  ///< votes of the event that is being joined
 };
 
 }  // namespace anello::camera

@@ -7,11 +7,11 @@
 
 namespace anello::camera {
 
-/// What an event was taken for, with the numbers of ctapipe's EventType.
+/// Type of an event, with the numbers of ctapipe's EventType.
 enum class EventType : std::uint8_t { flat_field = 0, single_pe = 1, sky_pedestal = 2, shower = 32 };
 
-/// By its trigger tag, as ctapipe_io_lst 0.31.1 decides it: a flat field's flash may trigger the camera by itself; what
-/// came with anything else is a shower.
+/// Returns the type for a trigger tag, as ctapipe_io_lst 0.31.1 does: the flash of a flat field may also trigger the
+/// camera by itself; an event with any other tag is a shower.
 constexpr EventType event_type(std::uint8_t trigger_tag) noexcept {
     namespace wire = wire::camera;
     switch (trigger_tag) {

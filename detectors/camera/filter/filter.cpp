@@ -48,7 +48,7 @@ const FilterConfig& validated(const FilterConfig& config) {
     return config;
 }
 
-/// fraction of 2^64; 1 keeps all, since is_drawn() asks for it apart.
+/// `fraction` of 2^64. For a fraction of 1, is_drawn() keeps all without it.
 std::uint64_t share_of_hashes(double fraction) noexcept {
     return fraction >= 1 ? ~std::uint64_t{0} : static_cast<std::uint64_t>(fraction * 0x1p64);
 }

@@ -13,12 +13,12 @@
 #include "core/seed.hpp"
 #include "core/words.hpp"
 
-/// The second, camera-level filter: which events go on.
+/// The second, camera-level filter: decides which events are kept.
 namespace anello::camera {
 
-/// What happens to events with missing boards.
+/// Treatment of events with missing boards.
 enum class IncompletePolicy : std::uint8_t {
-    judge,  ///< like any other, by the pixels that are there
+    judge,  ///< like any other event, by the pixels that it has
     keep,
     reject,
 };
@@ -32,34 +32,34 @@ struct FilterConfig {
     double fraction = 0;
     bool keep_calibration = true;
     IncompletePolicy incomplete = IncompletePolicy::judge;
-    std::int32_t n_threads = 0;         ///< of the stage pixels, as n_threads_of() takes it
-    std::uint64_t seed = default_seed;  ///< of the choice by event number
+    std::int32_t n_threads = 0;         ///< threads of the stage pixels, argument of n_threads_of()
+    std::uint64_t seed = default_seed;  ///< seed of the choice by event number
     void validate() const;              ///< Throws ConfigError.
 };
 
 extern const Keys<FilterConfig> filter_keys;
 
-/// Why an event is kept; the first reason that holds. Stored with the event.
+/// The reason why an event is kept; if several hold, the first. It is stored with the event.
 enum class KeptBy : std::uint8_t { nothing, no_filter, signal, fraction, prescale, incomplete, calibration };
 
 struct Verdict {
     KeptBy kept_by = KeptBy::nothing;
-    std::uint8_t multiplicity = 0;     ///< most pixels above threshold among one of them and those that touch it
+    std::uint8_t multiplicity = 0;     ///< largest number of pixels above threshold among a pixel and its neighbours
     std::uint16_t n_pixels_above = 0;  ///< at most 65,535
-    float charge_sum = 0;              ///< counts, of the pixels above threshold
+    float charge_sum = 0;              ///< charge of the pixels above threshold, counts
 
     bool is_kept() const noexcept { return kept_by != KeptBy::nothing; }
 };
 
-/// One thread; memory is taken in the constructor. The choice by event number needs no memory of earlier events, so
-/// filters side by side agree; the prescale counts what this filter rejects.
+/// Only one thread uses it; the constructor takes all memory. The choice by event number does not depend on earlier
+/// events, so that parallel filters agree; the prescale counts the events that this filter rejects.
 class CameraFilter {
   public:
     /// Throws ConfigError.
     CameraFilter(const FilterConfig& config, const CameraGeometry& geometry, CounterPage& page,
                  const std::string& block_name = "filter");
 
-    /// Hot path: no allocation, no lock, no log, no throw. pixels: of this event and of as many pixels as the geometry.
+    /// Hot path: no allocation, no lock, no log, no throw. pixels: those of this event, as many as in the geometry.
     Verdict decide(const CameraEventView& event, const PixelView& pixels) noexcept;
 
     const Counters<FilterCounter>& counters() const noexcept { return counters_; }

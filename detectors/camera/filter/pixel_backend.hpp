@@ -4,7 +4,7 @@
 #include <cstddef>
 #include <cstdint>
 
-/// One entry per instruction set; each is compiled with its own flags. Only call one whose ISA is_available().
+/// One function per instruction set, each compiled with its own flags. Call one only if its ISA is_available().
 namespace anello::camera {
 
 struct PulseRule {
@@ -13,7 +13,7 @@ struct PulseRule {
     std::uint16_t saturation;
 };
 
-/// One board's pixels. Integers, so that all instruction sets agree.
+/// Results for one board's pixels. They are integers, so that all instruction sets agree.
 struct BoardPulses {
     std::int32_t* area;  ///< n_pedestal * (sum of the window) - window_samples * (sum of the pedestal's samples)
     std::uint16_t* peak_sample;

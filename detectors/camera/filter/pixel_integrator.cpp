@@ -13,20 +13,20 @@
 namespace anello::camera {
 namespace {
 
-constexpr std::uint32_t most_pixels = 255;  // of a board
+constexpr std::uint32_t most_pixels = 255;  // per board
 
 struct Backend {
     Isa isa;
     std::uint32_t min_samples;
     FindPulses find;
 };
-/// The widest first.
+/// Instruction sets, the widest first.
 constexpr std::array<Backend, 4> backends{{{Isa::avx512, min_samples_avx512, &find_pulses_avx512},
                                            {Isa::avx2, min_samples_avx2, &find_pulses_avx2},
                                            {Isa::sse42, min_samples_sse42, &find_pulses_sse42},
                                            {Isa::scalar, min_samples_scalar, &find_pulses_scalar}}};
 
-/// The widest that is asked for, that this processor has, and that a waveform fills.
+/// Returns the widest instruction set that is allowed, that this processor has, and that a waveform fills.
 const Backend& choose(const IntegratorConfig& config) noexcept {
     for (const Backend& backend : backends) {
         const bool wanted = config.isa == Isa::automatic || backend.isa <= config.isa;
@@ -99,8 +99,8 @@ void PixelIntegrator::integrate_board(std::uint32_t board, const std::byte* samp
     integrate_pixels(board, rule_, samples, 0, found);
 }
 
-/// The front end has chosen one gain of each pixel. Where its samples were calibrated, they are in counts of the high
-/// gain already.
+/// For boards that send one gain of each pixel, chosen by the front end. If samples were calibrated, they are already
+/// in counts of the high gain.
 void PixelIntegrator::integrate_one_gain(const CameraEventView& event, std::uint32_t board,
                                          PixelMemory& found) const noexcept {
     PulseRule rule = rule_;
@@ -109,7 +109,7 @@ void PixelIntegrator::integrate_one_gain(const CameraEventView& event, std::uint
     integrate_pixels(board, rule, event.payload(board), is_calibrated(slot) ? 0 : low_gain_in(slot), found);
 }
 
-/// low_gain: a bit for each pixel whose only samples are of the low gain.
+/// low_gain: a bit for each pixel that has only samples of the low gain.
 void PixelIntegrator::integrate_pixels(std::uint32_t board, const PulseRule& rule, const std::byte* samples,
                                        std::uint16_t low_gain, PixelMemory& found) const noexcept {
     const std::size_t first = std::size_t{board} * rule.n_pixels;
@@ -131,8 +131,8 @@ void PixelIntegrator::flag_board(std::uint32_t board, PixelFlag flag, PixelMemor
     std::fill_n(found.flags.begin() + first, n, std::uint8_t{flag});
 }
 
-/// PERF NOTE: the processor's own prefetch begins anew in every slot, since low gains lie between what is read; asked
-/// for one board ahead, memory keeps up (camera_filter_bench, 64 events).
+/// PERF NOTE: the processor's own prefetch restarts in every slot, as low gains, which are not read, lie in between.
+/// With this prefetch of one board ahead, memory is fast enough (camera_filter_bench, 64 events).
 void PixelIntegrator::prefetch(const CameraEventView& event, std::uint32_t board) const noexcept {
     if (board >= n_boards_ || board >= event.shape.n_boards || !event.present.contains(board)) return;
     const std::byte* const slot = event.slot(board);

@@ -10,7 +10,7 @@
 #include "camera/filter/pixel_backend.hpp"
 #include "core/isa.hpp"
 
-/// Charge and time of every pixel of a camera event, without calibration: what a waveform says by itself.
+/// Charge and time of every pixel of a camera event, from its waveform alone, without calibration constants.
 namespace anello::camera {
 
 /// Waveforms are u16 samples [gain][pixel][sample]; gain 0 is the high gain, gain 1, if there is one, the low gain.
@@ -20,24 +20,24 @@ struct IntegratorConfig {
     std::uint32_t n_gains = 2;
     std::uint32_t n_samples = 60;
     std::uint32_t n_pedestal = 16;     ///< the pedestal is the mean of the first n_pedestal samples
-    std::uint32_t window_samples = 8;  ///< charge is the sum of this many samples, less their pedestal,
-    std::uint32_t window_before = 3;   ///< of which this many lie before the peak; the window stays inside the waveform
-    std::uint16_t saturation = 4000;   ///< a high gain that reaches it yields to the low gain
+    std::uint32_t window_samples = 8;  ///< charge is the sum of this many samples, less their pedestal
+    std::uint32_t window_before = 3;   ///< samples of the window before the peak; it stays inside the waveform
+    std::uint16_t saturation = 4000;   ///< if the high gain reaches this, the low gain is used
     float gain_ratio = 13;             ///< high gain / low gain
     Isa isa = Isa::automatic;
-    /// Waveforms of a board.
+    /// Size of a board's waveforms in bytes.
     std::size_t board_bytes() const noexcept { return std::size_t{2} * n_gains * pixels_per_board * n_samples; }
     void validate() const;  ///< Throws ConfigError.
 };
 
-/// What was not ordinary about a pixel; the bits of PixelView::flags.
+/// Peculiarities of a pixel; the bits of PixelView::flags.
 enum PixelFlag : std::uint8_t {
     pixel_missing = 1,      ///< its board is not in the event; charge and peak are 0
     pixel_wrong_shape = 2,  ///< its board sent waveforms of another shape; charge and peak are 0
     pixel_low_gain = 4,     ///< the high gain was saturated
 };
 
-/// Boards whose pixels have no charge.
+/// Numbers of boards whose pixels have no charge.
 struct BoardsLeftOut {
     std::uint32_t n_missing = 0, n_wrong_shape = 0;
 
@@ -57,7 +57,7 @@ struct PixelView {
     std::uint32_t n_boards_wrong_shape = 0;
 };
 
-/// Where what is found in the pixels of one event is put.
+/// Memory for the results for the pixels of one event.
 struct PixelMemory {
     explicit PixelMemory(std::size_t n_pixels = 0) : charge(n_pixels), peak_sample(n_pixels), flags(n_pixels) {}
     PixelView view(const BoardsLeftOut& left_out = {}) const noexcept {
@@ -69,21 +69,21 @@ struct PixelMemory {
     std::vector<std::uint8_t> flags;
 };
 
-/// Memory is taken in the constructor. Results are equal on all instruction sets, to the bit.
+/// The constructor takes all memory. Results are identical to the bit on all instruction sets.
 ///
-/// Exact for samples of up to 16 bits. Of equal sums the first counts.
+/// They are exact for samples of up to 16 bits. If several sums are the greatest, the first is the peak.
 class PixelIntegrator {
   public:
     explicit PixelIntegrator(const IntegratorConfig& config);  ///< Throws ConfigError.
 
     // Hot path, all: no allocation, no lock, no log, no throw.
-    /// One board into found, which has room for all pixels. Several threads may, each with boards of its own.
+    /// Integrates one board; `found` has room for all pixels. Several threads may call it, each for its own boards.
     BoardsLeftOut integrate(const CameraEventView& event, std::uint32_t board, PixelMemory& found) const noexcept;
-    /// Asks memory for what integrate() will read of this board.
+    /// Prefetches into the cache what integrate() will read for this board.
     void prefetch(const CameraEventView& event, std::uint32_t board) const noexcept;
-    /// All boards; one thread.
+    /// Integrates all boards. Only one thread may call it.
     PixelView integrate(const CameraEventView& event) noexcept;
-    /// The same from waveforms [board][gain][pixel][sample] of all boards, back to back.
+    /// Integrates waveforms [board][gain][pixel][sample] of all boards, which are contiguous.
     PixelView integrate(std::span<const std::byte> waveforms) noexcept;
 
     Isa isa() const noexcept { return isa_; }

@@ -6,8 +6,8 @@
 #include "core/hd.hpp"
 #include "wire/bytes.hpp"
 
-/// Peak and area of waveforms. L is a lane type: L::width neighbouring samples of one waveform at a time. The last step
-/// over a waveform overlaps the one before, so that nothing beyond its end is read and no sample is left over.
+/// Finds peak and area of waveforms. L is a lane type: L::width neighbouring samples of one waveform at a time. The
+/// last step over a waveform overlaps the one before, so that all its samples are read and none beyond its end.
 namespace anello::camera {
 
 struct Peak {
@@ -15,7 +15,7 @@ struct Peak {
     bool saturated;
 };
 
-/// Where the sum of three neighbours is greatest, first; of any samples.
+/// Returns the middle of the first three neighbours with the greatest sum; valid for any samples.
 ANELLO_LANE std::uint32_t find_greatest_sum(const std::byte* waveform, std::uint32_t n_samples) noexcept {
     const auto sample = [&](std::uint32_t at) -> std::uint32_t {
         return wire::load_le<std::uint16_t>(waveform + 2 * at);
@@ -30,8 +30,8 @@ ANELLO_LANE std::uint32_t find_greatest_sum(const std::byte* waveform, std::uint
     return middle;
 }
 
-/// All sums of three neighbours: each lane keeps its greatest and where it first was, then the lanes are compared.
-/// Sums of bright pixels, whose low gain was scaled up, may reach the end of their 16 bits; then they are not compared.
+/// Compares all sums of three neighbours: each lane keeps its greatest sum and the place, then the lanes are compared.
+/// Sums of bright pixels, whose low gain was scaled up, may exceed 16 bits; then find_greatest_sum() finds the peak.
 template <class L>
 ANELLO_LANE Peak find_peak(const std::byte* waveform, const PulseRule& rule) noexcept {
     const std::uint32_t last = rule.n_samples - 2 - L::width;  // the last step's first sum
@@ -45,7 +45,7 @@ ANELLO_LANE Peak find_peak(const std::byte* waveform, const PulseRule& rule) noe
         greatest = raised;
         top = L::max(top, left);
         if (at == last) {
-            top = L::max(top, L::max(middle, right));  // the two samples that were never at the left
+            top = L::max(top, L::max(middle, right));  // the two samples that were never at `left`
             break;
         }
     }
@@ -71,7 +71,7 @@ ANELLO_LANE std::uint32_t sum_samples(const std::byte* waveform, std::uint32_t n
     return sum;
 }
 
-/// The window stays inside the waveform.
+/// Returns the begin of the window around a peak, moved so that the window lies inside the waveform.
 ANELLO_LANE std::uint32_t window_begin(std::uint32_t peak, const PulseRule& rule) noexcept {
     const std::uint32_t begin = peak > rule.window_before ? peak - rule.window_before : 0;
     const std::uint32_t last = rule.n_samples - rule.window_samples;
@@ -87,8 +87,8 @@ ANELLO_LANE std::int32_t find_area(const std::byte* waveform, const PulseRule& r
            static_cast<std::int32_t>(rule.window_samples * pedestal);
 }
 
-/// PERF NOTE: all peaks of the board first, then all areas. An area waits for its peak, and a processor looks ahead no
-/// further than about one pixel: side by side, pixels of one step overlap (camera_filter_bench).
+/// PERF NOTE: all peaks of the board come first, then all areas. An area waits for its peak, and a processor looks
+/// ahead by only about one pixel: in this order the work on several pixels overlaps (camera_filter_bench).
 template <class L>
 ANELLO_LANE void find_pulses(const PulseRule& rule, const std::byte* samples, const BoardPulses& pulses) noexcept {
     const std::size_t waveform_bytes = std::size_t{rule.n_samples} * 2;

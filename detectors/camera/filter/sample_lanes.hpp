@@ -27,7 +27,7 @@ struct ScalarSampleLanes {
     ANELLO_LANE static bool any_at_least(V a, std::uint16_t level) { return a >= level; }
     ANELLO_LANE static V greatest_everywhere(V a) { return a; }
     ANELLO_LANE static std::uint16_t least(V a) { return a; }
-    /// Of the lanes from..to - 1.
+    /// Sum of the lanes from..to - 1.
     ANELLO_LANE static std::uint32_t sum_between(V a, std::uint32_t from, std::uint32_t to) {
         return from < to ? a : 0;
     }
@@ -51,7 +51,7 @@ struct Sse42SampleLanes {
     ANELLO_LANE static std::uint16_t least(V a) {
         return static_cast<std::uint16_t>(_mm_extract_epi16(_mm_minpos_epu16(a), 0));
     }
-    /// In lane 0.
+    /// The result is in lane 0.
     ANELLO_LANE static V greatest_first(V a) {
         return _mm_xor_si128(_mm_minpos_epu16(_mm_xor_si128(a, set(0xffff))), set(0xffff));
     }
@@ -62,7 +62,7 @@ struct Sse42SampleLanes {
         const V pairs = _mm_add_epi32(a, _mm_shuffle_epi32(a, 0x4e));
         return static_cast<std::uint32_t>(_mm_cvtsi128_si32(_mm_add_epi32(pairs, _mm_shuffle_epi32(pairs, 0xb1))));
     }
-    /// The products of madd are signed: samples are moved down by 32,768 and their sum up again.
+    /// madd multiplies signed numbers: 32,768 is subtracted from samples and added back to their sum.
     ANELLO_LANE static std::uint32_t sum_between(V a, std::uint32_t from, std::uint32_t to) {
         const V below = _mm_cmpgt_epi16(set(static_cast<std::uint16_t>(from)), positions());
         const V inside = _mm_andnot_si128(below, _mm_cmpgt_epi16(set(static_cast<std::uint16_t>(to)), positions()));

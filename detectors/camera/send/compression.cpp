@@ -19,7 +19,7 @@ std::uint16_t sample_at(const std::byte* bytes, std::size_t index) noexcept {
     return wire::load_le<std::uint16_t>(bytes + 2 * index);
 }
 
-/// 8 x 8 bits, row r in byte r: rows become columns. Its own inverse. (H. S. Warren, Hacker's Delight, 7-3.)
+/// Transposes 8 x 8 bits, row r in byte r. It is its own inverse. (H. S. Warren, Hacker's Delight, 7-3.)
 std::uint64_t transpose(std::uint64_t bits) noexcept {
     std::uint64_t swap = (bits ^ (bits >> 7)) & 0x00aa00aa00aa00aaU;
     bits ^= swap ^ (swap << 7);
@@ -59,7 +59,7 @@ void split_two_groups(const std::byte* in, std::byte* out, std::size_t n_groups)
     const __m128i low_byte = _mm_set1_epi16(0xff);
     __m128i low = _mm_packus_epi16(_mm_and_si128(first, low_byte), _mm_and_si128(second, low_byte));
     __m128i high = _mm_packus_epi16(_mm_srli_epi16(first, 8), _mm_srli_epi16(second, 8));
-    for (std::size_t bit = 8; bit-- > 0;) {  // what is highest in its byte; a shift does not reach it from another byte
+    for (std::size_t bit = 8; bit-- > 0;) {  // the highest bit of a byte, which no shift fills from another byte
         wire::store_le(out + bit * n_groups, static_cast<std::uint16_t>(_mm_movemask_epi8(low)));
         wire::store_le(out + (bit + 8) * n_groups, static_cast<std::uint16_t>(_mm_movemask_epi8(high)));
         low = _mm_slli_epi16(low, 1);
@@ -69,8 +69,8 @@ void split_two_groups(const std::byte* in, std::byte* out, std::size_t n_groups)
 #endif
 
 #ifdef __SSE2__
-/// Eight samples less those before them, folded. PERF NOTE: records take 4 to 21 % less time than with samples one
-/// by one (./dev bench compression, simulated/1/byte/1).
+/// Folded differences of eight samples to those before them. PERF NOTE: records take 4 to 21 % less time than with
+/// samples one by one (./dev bench compression, simulated/1/byte/1).
 void difference_of_eight(const std::byte* in, std::byte* out) noexcept {
     const __m128i samples = _mm_loadu_si128(reinterpret_cast<const __m128i*>(in));
     const __m128i before = _mm_loadu_si128(reinterpret_cast<const __m128i*>(in - 2));
@@ -80,7 +80,7 @@ void difference_of_eight(const std::byte* in, std::byte* out) noexcept {
 }
 #endif
 
-/// Planes of n_groups bytes, one bit of each of eight samples; samples beyond the last whole group stay as they are.
+/// Makes planes of n_groups bytes, each with one bit of each of eight samples; samples after the last whole group stay.
 void split_bits(std::span<const std::byte> in, std::span<std::byte> out) noexcept {
     const std::size_t n_groups = in.size() / 16;
     std::size_t group = 0;

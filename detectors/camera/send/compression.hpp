@@ -7,8 +7,8 @@
 
 #include "core/words.hpp"
 
-/// Steps before the compressor that bring like bits together. Both work on little-endian u16 samples without regard to
-/// pixels or boards; an odd last byte stays as it is. Byte by byte in docs/reference/camera-record.md.
+/// Steps before the compressor that put similar bits together. Both work on little-endian u16 samples without regard to
+/// pixels or boards; an odd last byte stays unchanged. docs/reference/camera-record.md has the layout byte by byte.
 namespace anello::camera {
 
 enum class Shuffle : std::uint8_t {
@@ -17,8 +17,8 @@ enum class Shuffle : std::uint8_t {
     bit,   ///< bit 0 of all samples, then bit 1, ...
 };
 
-/// Each sample less the one before, the sign folded into bit 0: small differences become small numbers.
-/// The two spans do not overlap; out has the length of in.
+/// Replaces each sample by its difference to the one before, with the sign in bit 0: small differences become small
+/// numbers. The two spans must not overlap; out has the length of in.
 void difference(std::span<const std::byte> in, std::span<std::byte> out) noexcept;
 void undo_difference(std::span<std::byte> bytes) noexcept;
 

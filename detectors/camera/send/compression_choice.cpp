@@ -9,9 +9,9 @@
 namespace anello::camera {
 namespace {
 
-constexpr std::uint64_t least_bytes = 1;  // of an event without boards
+constexpr std::uint64_t least_bytes = 1;  // in place of 0 for an event without boards
 
-/// The configured steps come first: until something is chosen they are what other threads take.
+/// The configured steps come first, as other threads use the first candidate until a choice is made.
 std::vector<CompressionConfig> candidates_of(const CompressionConfig& config) {
     std::vector<CompressionConfig> candidates{config};
     if (config.choice == CompressionBy::configuration) return candidates;
@@ -54,7 +54,7 @@ void CompressionChoice::tried(Nanoseconds cpu_ns, const EncodedEvent& made) noex
     if (!is_open()) choose();
 }
 
-/// Of an event of all its boards.
+/// Time per event with all its boards.
 double CompressionChoice::us_per_event(const Tally& tally) const noexcept {
     return tally.ns_per_byte() * static_cast<double>(largest_bytes_) * 1e-3;
 }

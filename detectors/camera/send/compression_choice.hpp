@@ -11,25 +11,25 @@
 
 namespace anello::camera {
 
-/// Which steps of compression suit the data of a run, found on its first events: each of them is encoded once, by one
-/// candidate after the other, so that looking costs nothing but the time of the slow ones. Then the one that makes the
-/// smallest records of those that stay within the time; where none does, the fastest. Records say how they were made.
-/// Only the configured steps are there to be chosen where the configuration says so.
+/// Finds the compression steps that suit the data of a run on its first events. Each event is encoded once, and the
+/// candidates take turns, so that the search costs only the additional time of slow ones. Of the candidates within the
+/// time budget, it chooses the one with the smallest records; if there is none, the fastest. Each record says how it
+/// was made. If the configuration fixes the steps, these are the only candidate.
 class CompressionChoice {
   public:
     static constexpr std::uint32_t events_per_candidate = 8;
 
-    /// Ways without differences only, where config has none.
+    /// If config has no differences, only candidates without differences are tried.
     explicit CompressionChoice(const CompressionConfig& config);
 
     // Hot path: no allocation, no lock, no log, no throw.
     const CompressionConfig& now() const noexcept { return candidates_[chosen_.load(std::memory_order_acquire)]; }
     bool is_open() const noexcept { return n_tried_ < candidates_.size() * events_per_candidate; }
-    /// While it is open, by one thread: the steps for the next event, and what became of it.
+    /// While is_open(), for one thread: next() returns the steps for the next event, tried() takes the result.
     const CompressionConfig& next() const noexcept { return candidates_[n_tried_ % candidates_.size()]; }
     void tried(Nanoseconds cpu_ns, const EncodedEvent& made) noexcept;
 
-    /// For the operator; empty where there was no choice. Any thread.
+    /// Text for the operator; empty if there was no choice. Any thread.
     std::string describe() const;
 
   private:
@@ -45,13 +45,13 @@ class CompressionChoice {
 
     double budget_us_;
     std::vector<CompressionConfig> candidates_;
-    std::vector<Tally> tallies_;  ///< by candidate; of the thread that tries, until something is chosen
+    std::vector<Tally> tallies_;  ///< by candidate; written by the thread that tries until a choice is made
     std::uint64_t n_tried_ = 0, largest_bytes_ = 0;
     std::atomic<std::size_t> chosen_{0};
     std::atomic<bool> has_chosen_{false};
 };
 
-/// By the steps that are chosen; a thread that tries takes part in the choice. Hot path: as the encoder's.
+/// Encodes an event with the chosen steps. If `tries`, this thread takes part in the choice. Hot path as the encoder's.
 template <typename Encoder>
 EncodedEvent encode_event(CompressionChoice& choice, bool tries, Encoder& encoder, const CameraEventView& event,
                           std::span<std::byte> out) noexcept {

@@ -11,7 +11,7 @@
 
 namespace anello::camera {
 
-/// A row of the file's table (docs/reference/camera-table.md): what its columns of chunks hold.
+/// A row of the file's table (docs/reference/camera-table.md): the values of its columns of chunks.
 struct EncodedTable {
     store::Chunk waveform{}, headers{}, tail{};
     std::uint32_t n_misfits = 0;  ///< boards whose waveforms have another shape than the table's
@@ -19,11 +19,11 @@ struct EncodedTable {
     std::size_t size() const noexcept { return waveform.n_bytes + headers.n_bytes + tail.n_bytes; }
 };
 
-/// What was made of an event, in the buffer that was given. Nothing of it, where anything that was wanted failed.
+/// An encoded event, in the buffer given to the encoder. All parts are empty if one of the requested parts failed.
 struct EncodedEvent {
-    std::span<const std::byte> record{};  ///< docs/reference/camera-record.md; empty: none was wanted
-    std::size_t body_bytes = 0;           ///< headers and waveforms in it; twice, where they are in both
-    EncodedTable table{};                 ///< empty: none was wanted
+    std::span<const std::byte> record{};  ///< docs/reference/camera-record.md; empty: not requested
+    std::size_t body_bytes = 0;           ///< bytes of headers and waveforms in record and table together
+    EncodedTable table{};                 ///< empty: not requested
 
     std::size_t size() const noexcept { return record.size() + table.size(); }
     bool is_empty() const noexcept { return size() == 0; }

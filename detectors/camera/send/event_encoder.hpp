@@ -12,19 +12,19 @@
 
 namespace anello::camera {
 
-/// What kept events are made into: records, rows of a table, or both.
+/// How kept events are encoded: as records, as rows of a table, or both.
 struct EncodingConfig {
     CompressionConfig compression;
     bool records = true;
     std::optional<TableShape> table{};
 };
 
-/// The steps of each of the two.
+/// The compression steps of records and of tables.
 struct CompressionChoices {
     explicit CompressionChoices(const CompressionConfig& config) : CompressionChoices(config, config) {}
     CompressionChoices(const CompressionConfig& of_records, const CompressionConfig& of_files)
         : record(of_records), table(of_files.of_table()) {}
-    /// For the operator; empty where there was no choice. Any thread.
+    /// Text for the operator; empty if there was no choice. Any thread.
     std::string describe() const {
         const std::string of_record = record.describe(), of_table = table.describe();
         return of_record + (of_record.empty() || of_table.empty() ? "" : ", in the file ") + of_table;
@@ -33,8 +33,8 @@ struct CompressionChoices {
     CompressionChoice record, table;
 };
 
-/// Makes of an event what is wanted of it. One thread per encoder; memory is taken in the constructor, zstd's at the
-/// first event.
+/// Encodes events as configured. Only one thread uses an encoder; the constructor takes all memory, except that zstd
+/// takes its own at the first event.
 class EventEncoder {
   public:
     /// Throws ConfigError, std::bad_alloc.
@@ -43,7 +43,7 @@ class EventEncoder {
         if (config.table) table_.emplace(config.compression.of_table(), *config.table);
     }
 
-    /// A buffer of this size holds what is made of any event.
+    /// A buffer of this size has room for any encoded event.
     std::size_t max_bytes() const noexcept { return max_record_bytes() + (table_ ? table_->max_bytes() : 0); }
     /// tries: this thread takes part in the choices. Hot path: no lock, no log, no throw.
     EncodedEvent encode(CompressionChoices& choices, bool tries, const CameraEventView& event,

@@ -11,7 +11,7 @@ namespace anello::camera {
 namespace {
 
 constexpr std::size_t n_arrays = 17;
-/// Of a board that sends none, beside boards that do.
+/// Zeros in place of the first cells of a board that sends none, if other boards send them.
 constexpr wire::camera::FirstCells no_cells = [] {
     wire::camera::FirstCells cells{};
     cells.fill(0xffff);
@@ -43,7 +43,7 @@ std::size_t CameraEventRecord::largest_bytes() const noexcept {
 }
 
 void CameraEventRecord::fill(const CameraEventView& event, const PixelView& pixels, const Verdict& verdict) noexcept {
-    present_.clear();  // reserved for all
+    present_.clear();  // keeps the room for all boards
     for (std::uint32_t board = 0; board < event.shape.n_boards; ++board)
         if (event.present.contains(board)) present_.push_back(static_cast<std::uint16_t>(board));
     writer_.begin(event.run_id);
@@ -78,7 +78,7 @@ void CameraEventRecord::add_boards(const CameraEventView& event) noexcept {
     writer_.close();
 }
 
-/// Of each board in the array of waveforms.
+/// Bytes of each board in the array of waveforms.
 std::size_t CameraEventRecord::board_bytes() const noexcept {
     return pixels_ ? pixels_->board_bytes() : shape_.max_payload_bytes;
 }
@@ -101,7 +101,7 @@ void CameraEventRecord::add_waveforms(const CameraEventView& event) noexcept {
     writer_.close();
 }
 
-/// Only where boards send them.
+/// Adds the first cells, if boards send them.
 void CameraEventRecord::add_first_cells(const CameraEventView& event) noexcept {
     const auto has_cells = [&](std::uint16_t board) { return waveforms_in(event.slot(board)).has_first_cells(); };
     if (std::none_of(present_.begin(), present_.end(), has_cells)) return;

@@ -13,18 +13,18 @@
 
 namespace anello::camera {
 
-/// Which part of a camera event is published: all, or pixels (charges and times) without waveforms.
+/// The part of a camera event that is published: all, or pixels (charges and times) without waveforms.
 enum class CameraContent : std::uint8_t { event, pixels };
 
 /// A camera event as a record: the boards' headers and waveforms as laid out in event memory, and the
 /// integrator's results.
 class CameraEventRecord {
   public:
-    /// pixels: the waveforms' shape; none: they are bytes, and there are no charges.
+    /// pixels: the waveforms' shape; empty: waveforms are bytes, and there are no charges.
     CameraEventRecord(const CameraShape& shape, const std::optional<IntegratorConfig>& pixels, CameraContent content);
 
     std::size_t largest_bytes() const noexcept;
-    /// Hot path: no allocation, no lock, no log, no throw. All must stay until outgoing() was sent.
+    /// Hot path: no allocation, no lock, no log, no throw. All arguments must stay valid until outgoing() was sent.
     void fill(const CameraEventView& event, const PixelView& pixels, const Verdict& verdict) noexcept;
     const publish::OutgoingRecord& outgoing() const noexcept { return outgoing_; }
 

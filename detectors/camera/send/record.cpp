@@ -27,7 +27,7 @@ constexpr std::size_t board_header_bytes = wire::camera::header_bytes;
 enum Codec : std::uint8_t { codec_none, codec_zstd, n_codecs };
 enum RecordFlag : std::uint8_t { with_difference = 1, known_flags = 1 };
 
-/// Where the fields of the header stand.
+/// Offsets of the header's fields.
 enum At : std::size_t {
     at_magic = 0,
     at_version = 4,
@@ -82,7 +82,7 @@ RecordHeader read_header(const std::byte* record) noexcept {
             static_cast<Nanoseconds>(load_le<std::uint64_t>(record + at_closed_ns))};
 }
 
-/// Everything that can be said without the body.
+/// Checks everything that can be checked without the body.
 RecordVerdict check(std::span<const std::byte> record) noexcept {
     if (record.size() < record_header_bytes) return RecordVerdict::too_short;
     const std::byte* const at = record.data();
@@ -193,7 +193,7 @@ std::size_t CameraEncoder::max_record_bytes() const noexcept {
     return record_header_bytes + present_bytes(shape_.n_boards) + ZSTD_compressBound(body_.size());
 }
 
-/// Headers of the present boards, then their waveforms, into body_.
+/// Copies the headers of the present boards, then their waveforms, into body_.
 std::size_t CameraEncoder::gather(const CameraEventView& event) noexcept {
     std::byte* header = body_.data();
     std::byte* waveforms = header + event.n_present * board_header_bytes;
@@ -210,7 +210,7 @@ std::size_t CameraEncoder::gather(const CameraEventView& event) noexcept {
     return static_cast<std::size_t>(waveforms - body_.data());
 }
 
-/// The waveforms pass through the steps that are configured and change buffers at each; then all is compressed.
+/// Applies the configured steps to the waveforms, each from one buffer to the other; then compresses everything.
 std::size_t CameraEncoder::write_body(std::span<std::byte> out, std::size_t n_headers,
                                       std::size_t body_bytes) noexcept {
     const auto waveforms_of = [&](std::vector<std::byte>& buffer) {

@@ -26,25 +26,25 @@ struct RecordHeader {
     std::uint16_t n_boards = 0;
     std::uint16_t n_present = 0;
     std::uint64_t timestamp_ns = 0;
-    Nanoseconds first_ns = 0;   ///< wall clock: first fragment placed,
-    Nanoseconds closed_ns = 0;  ///< event handed on
+    Nanoseconds first_ns = 0;   ///< wall clock, when the first fragment was placed
+    Nanoseconds closed_ns = 0;  ///< wall clock, when the event was handed on
 };
 
 inline constexpr std::size_t record_header_bytes = 64;
 
-/// Who says by which steps events are compressed. measurement: who tried them on what comes.
+/// How the compression steps are chosen. measurement: by trying them on the first events.
 enum class CompressionBy : std::uint8_t { configuration, measurement };
 
 struct CompressionConfig {
     int level = 1;
     Shuffle shuffle = Shuffle::byte;
     bool difference = true;
-    Shuffle table_shuffle = Shuffle::bit;  ///< in place of shuffle and difference, for the table
-    std::int32_t n_threads = 0;  ///< that compress side by side, as n_threads_of() takes it; 0: the sender itself
+    Shuffle table_shuffle = Shuffle::bit;  ///< used for the table instead of shuffle and difference
+    std::int32_t n_threads = 0;            ///< threads that compress, argument of n_threads_of(); 0: the sender itself
     CompressionBy choice = CompressionBy::configuration;
-    double budget_us = 2000;  ///< of a core for an event, where the steps are chosen
+    double budget_us = 2000;  ///< time of a core per event that chosen steps may take
 
-    /// The same for the table, which no reader could undo differences in.
+    /// The steps for the table, without differences, as no reader of the table could undo them.
     CompressionConfig of_table() const noexcept {
         CompressionConfig steps = *this;
         steps.shuffle = table_shuffle;
@@ -55,7 +55,7 @@ struct CompressionConfig {
 
 extern const Keys<CompressionConfig> compression_keys;
 
-/// One thread per encoder; memory is taken in the constructor, zstd's at the first event.
+/// Only one thread uses an encoder. The constructor takes all memory, except zstd's, taken at the first event.
 class CameraEncoder {
   public:
     /// Throws ConfigError, std::bad_alloc.
@@ -64,11 +64,11 @@ class CameraEncoder {
     CameraEncoder(const CameraEncoder&) = delete;
     CameraEncoder& operator=(const CameraEncoder&) = delete;
 
-    /// For the events from now on: level, shuffle and difference, which were checked before.
+    /// Sets level, shuffle and difference, which must be valid, for events from now on.
     void use(const CompressionConfig& steps) noexcept;
     /// A buffer of this size holds any event of the shape.
     std::size_t max_record_bytes() const noexcept;
-    /// Hot path: no lock, no log, no throw. No record when `out` is shorter than max_record_bytes() or zstd refuses.
+    /// Hot path: no lock, no log, no throw. No record if `out` is shorter than max_record_bytes() or zstd fails.
     EncodedEvent encode_event(const CameraEventView& event, std::span<std::byte> out) noexcept;
 
   private:
@@ -81,7 +81,7 @@ class CameraEncoder {
     ZSTD_CCtx_s* context_;
 };
 
-/// What is wrong with a record; of all but `ok` nothing may be used.
+/// Result of decoding a record; only if it is `ok` may the record be used.
 enum class RecordVerdict : std::uint8_t {
     ok,
     too_short,
@@ -95,15 +95,15 @@ enum class RecordVerdict : std::uint8_t {
 };
 const char* name_of(RecordVerdict verdict) noexcept;
 
-/// A decoded record; spans are valid until the decoder's next.
+/// A decoded record; its spans are valid until the decoder decodes the next.
 struct CameraRecord {
     RecordHeader header;
     BoardSet present;
     std::span<const std::byte> headers;    ///< 64 bytes of each present board, as it sent them
-    std::span<const std::byte> waveforms;  ///< of each present board, as long as its header's payload_bytes says
+    std::span<const std::byte> waveforms;  ///< each present board's payload_bytes, as in its header
 };
 
-/// For readers: allocates as needed, at most 1024 boards of the largest fragment (9 MB), whatever the record says.
+/// For readers. It allocates as needed, but at most for 1024 boards of the largest fragment (9 MB) for any record.
 class CameraDecoder {
   public:
     CameraDecoder();

@@ -7,7 +7,7 @@ namespace {
 /// HDF5 reads and writes whole chunks of this many bytes; the end of one write and the begin of the next share one.
 constexpr std::size_t record_chunk_bytes = 1U << 20;
 
-/// Records, one after the other in a column of bytes; event e's is record_bytes[e] long from record_offset[e] on.
+/// Records, one after the other in a column of bytes; that of event e has record_bytes[e] bytes from record_offset[e].
 class RecordColumns final : public BoardColumns {
   public:
     RecordColumns(store::ColumnFile& file, std::size_t n_events, std::size_t n_bytes)

@@ -51,7 +51,7 @@ CameraWriter::CameraWriter(const CameraWriterConfig& config, CounterPage& page, 
     boards_ = config.table ? make_table_columns(file_, config.chunk_events, config.chunk_bytes, *config.table)
                            : make_record_columns(file_, config.chunk_events, config.chunk_bytes);
     for_each_column([&](auto& each) { all_rows_.push_back(each.in_file()); });
-    boards_->list(all_rows_);  // takes its memory
+    boards_->list(all_rows_);  // allocates all_rows_ now
     file_.add_attribute("software", "anello " ANELLO_VERSION);
     file_.add_attribute("format", config.table ? "anello camera events 2, table" : "anello camera events 1");
     file_.start();
@@ -64,7 +64,7 @@ void CameraWriter::for_each_column(Visit visit) {
                         kept_by_, trigger_tag_));
 }
 
-/// Room was reserved for a whole chunk: nothing is allocated here.
+/// The constructor reserved room for a whole chunk, so that nothing is allocated here.
 void CameraWriter::write(const CameraEventView& event, const Verdict& verdict, const EncodedEvent& encoded) noexcept {
     counters_.add(CameraStoreCounter::events_seen);
     const std::size_t n_bytes = boards_->size_of(encoded);

@@ -17,17 +17,17 @@ namespace anello::camera {
 
 struct CameraWriterConfig {
     std::string path;
-    std::uint32_t chunk_bytes = 16U << 20;  ///< of events held in memory at most
-    std::uint32_t chunk_events = 4096;      ///< and events
+    std::uint32_t chunk_bytes = 16U << 20;  ///< upper limit of the events held in memory, in bytes
+    std::uint32_t chunk_events = 4096;      ///< upper limit of the events held in memory, in events
     store::FileRules rules{};
     std::optional<TableShape> table{};  ///< none: records
     void validate() const;              ///< Throws ConfigError.
 };
 
-/// Camera events into an HDF5 file: one row per event in columns. What boards sent is in a table
+/// Writes camera events into an HDF5 file: one row per event in columns. The boards' data are in a table
 /// (docs/reference/camera-table.md) or in records (docs/reference/camera-record.md).
-/// One thread. Memory is taken in the constructor; an error of the file loses a chunk, is counted and named, and never
-/// stops the chain.
+/// Only one thread uses it. The constructor takes all memory; an error of the file loses a chunk, is counted and
+/// reported, and never stops the chain.
 class CameraWriter {
   public:
     /// Throws ConfigError, SystemError (no such directory, no permission).
@@ -35,17 +35,17 @@ class CameraWriter {
     ~CameraWriter() { close(); }
 
     void write(const CameraEventView& event, const Verdict& verdict, const EncodedEvent& encoded) noexcept;
-    /// To be called again and again, with the monotonic clock: what came can be read, and is safe from the end of the
-    /// process, within a second.
+    /// Call it repeatedly, with the monotonic clock: within a second, events can be read from the file and survive the
+    /// end of the process.
     void save(Nanoseconds now_ns) noexcept;
-    /// Empties memory into the file and closes it. Safe to call twice. False when an error was seen since the start.
+    /// Writes all events in memory to the file and closes it. Safe to call twice. False if an error has occurred.
     bool close() noexcept;
 
     const Counters<CameraStoreCounter>& counters() const noexcept { return counters_; }
-    /// The cause of the last error; by the writing thread, or after close().
+    /// The cause of the last error. Only the writing thread may call it, or any thread after close().
     const std::string& last_error() const noexcept { return file_.last_error(); }
-    /// As a stage's state, and as a notice once each time that it begins; empty where the file takes what comes. Any
-    /// thread.
+    /// The present trouble with the file, for the stage's state and for a notice when it begins; empty if there is
+    /// none. Any thread.
     std::string refusal() { return file_.refusal().state(file_.path()); }
     std::string take_news() { return file_.refusal().take_news(file_.path(), "events are lost until there is room"); }
 

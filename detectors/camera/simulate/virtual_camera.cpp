@@ -22,7 +22,7 @@ constexpr WaveformShape waveforms{.n_boards = VirtualCamera::n_boards, .n_pixels
 
 }  // namespace
 
-/// The joined events, looked at when they are taken.
+/// The joined events; each is checked when it is taken.
 class VirtualCamera::Watched final : public CameraEvents {
   public:
     explicit Watched(VirtualCamera& camera) : camera_(camera) {}
@@ -149,7 +149,7 @@ void VirtualCamera::take(const CameraEventView& view) {
     }
 }
 
-/// Until the run has ended for the node, or one second after the last datagram.
+/// Runs until the run has ended for the node, or one second after the last datagram.
 void VirtualCamera::run() {
     runner_.start();
     sender_->start();
@@ -272,9 +272,9 @@ std::string describe(const CameraScenario& scenario) {
 
 namespace {
 
-constexpr Nanoseconds apart_ns = ms;  // boards, on the wire
+constexpr Nanoseconds apart_ns = ms;  // largest difference of boards on the wire
 
-/// Of the group that this board is in: one with fewer may have given the event up.
+/// True if at least half of this board's group had arrived: a group with fewer may have dropped the event.
 bool have_half_come(const VirtualCamera::Event& event, std::uint32_t board, std::uint32_t n_groups) {
     for (std::uint32_t number = 0; number < n_groups; ++number) {
         const BoardRange group = boards_of_group(VirtualCamera::n_boards, n_groups, number);
@@ -285,20 +285,20 @@ bool have_half_come(const VirtualCamera::Event& event, std::uint32_t board, std:
     return false;
 }
 
-/// One whose link was cut. In what lies unread after a pause it is ahead of the others, by more than a window maybe:
-/// then the window moves to where half of the boards have been read, and others, a little behind, come late.
+/// A board whose link was cut. In the datagrams that lie unread after a pause it is ahead of the others, perhaps by
+/// more than a window: then the window moves to where half of the boards have been read, and other boards are late.
 bool is_disturbed(const simulate::ChainTroubles& troubles, std::uint32_t board) {
     return troubles.is_link_disturbed() && (board == troubles.cut_board || troubles.stop_ns > 0);
 }
 
-/// Which boards the others wait for, in the order of events. One whose fragment is lost is waited for; one that does
-/// not come in time is silent, and not waited for until it has sent again.
+/// Follows, in the order of events, which boards the others wait for. They wait for a board whose fragment is lost; a
+/// board whose fragment does not arrive in time is silent, and they do not wait for it until it has sent again.
 class WaitedFor {
   public:
     WaitedFor(const CameraScenario& scenario, const std::map<std::uint32_t, VirtualCamera::Event>& events)
         : scenario_(scenario), events_(events) {}
 
-    /// Of each board, event by event.
+    /// Takes the arrival at each board, event by event.
     bool came_in_time(std::uint32_t board, std::uint32_t number, const VirtualCamera::Event& event) {
         const Nanoseconds half_ns = event.half_came_ns(), came_ns = event.came_ns[board];
         Board& is = boards_[board];
@@ -311,18 +311,18 @@ class WaitedFor {
         const Nanoseconds waited_ns = came_ns - (is.since_ns == 0 ? half_ns : is.since_ns);
         const bool was_silent = half_ns < is.silent_until_ns;
         const bool is_late = waited_ns > scenario_.timeout_ns / 2 || came_ns > pushed_out_ns(number);
-        if (came_ns > is.since_ns + apart_ns) is.since_ns = 0;  // it has sent since
+        if (came_ns > is.since_ns + apart_ns) is.since_ns = 0;  // the board has sent since then
         if (is_late) is.silent_until_ns = came_ns + apart_ns;
         return !is_late && !was_silent && !has_just_lost;
     }
 
   private:
     struct Board {
-        Nanoseconds since_ns = 0, silent_until_ns = 0;  ///< since when it is waited for; 0: it is not
-        std::uint32_t n_after_loss = n_doubtful;        ///< events since it lost one
+        Nanoseconds since_ns = 0, silent_until_ns = 0;  ///< since when the others wait; 0: they do not
+        std::uint32_t n_after_loss = n_doubtful;        ///< events since the board lost one
     };
     static constexpr std::uint32_t n_doubtful = 2;  ///< a group's boards may reach a lost event with the next ones
-    /// When half of the boards had come half a window further.
+    /// When half of the boards had reached half a window further.
     Nanoseconds pushed_out_ns(std::uint32_t number) const {
         const auto later = events_.find(number + scenario_.window_events / 2);
         const Nanoseconds at_ns = later == events_.end() ? 0 : later->second.half_came_ns();
@@ -334,8 +334,8 @@ class WaitedFor {
     std::array<Board, VirtualCamera::n_boards> boards_{};
 };
 
-/// Files hold what the filter kept, each event once and in order, with as many boards as it was taken with. What is not
-/// there was refused by a full disk, and counted.
+/// Checks that the files hold the kept events, each once and in order, with as many boards as when it was taken. Events
+/// that they lack were refused by a full disk, and counted.
 void judge_files(const VirtualCamera& camera, bool was_full, std::vector<std::string>& findings) {
     std::uint64_t n_rows = 0, last = 0;
     for (const std::string& name : simulate::series(camera.disk(), events_file)) {
@@ -372,7 +372,7 @@ std::vector<std::string> judge(const VirtualCamera& camera, const CameraScenario
     WaitedFor waited_for(scenario, camera.events());
     for (const auto& [number, event] : camera.events()) {
         if (event.n_taken > 1) findings.push_back(fmt::format("event {} was taken {} times", number, event.n_taken));
-        if (event.half_came_ns() == 0) continue;  // it may have been given up
+        if (event.half_came_ns() == 0) continue;  // its group may have dropped it
         if (event.n_taken == 0) findings.push_back(fmt::format("event {} came, and was not taken", number));
         for (std::uint32_t board = 0; board < VirtualCamera::n_boards; ++board) {
             const bool must_be_there = waited_for.came_in_time(board, number, event) && event.n_taken > 0 &&

@@ -15,8 +15,8 @@
 #include "pipeline/runner.hpp"
 #include "simulate/virtual_chains.hpp"
 
-/// A camera's whole chain in virtual time: simulated boards, a wire, the stages of a node on its own threads, and what
-/// becomes of each event, told by the datagrams that came and by the events that the filter takes.
+/// Simulates a camera's whole chain in virtual time: boards, a wire, and the stages of a node on its own threads. It
+/// compares each event that the filter takes with the datagrams that arrived.
 namespace anello::camera {
 
 struct CameraScenario {
@@ -26,18 +26,18 @@ struct CameraScenario {
     std::uint64_t n_events = 150;
     std::uint32_t window_events = 64, n_buffers = 256;
     Nanoseconds timeout_ns = 20'000'000;
-    bool stores = false;               ///< what the filter keeps, in files
-    std::uint64_t max_file_bytes = 0;  ///< a new one once one has so many; 0: one file
+    bool stores = false;               ///< kept events are written to files
+    std::uint64_t max_file_bytes = 0;  ///< size after which a new file begins; 0: one file
     simulate::ChainTroubles troubles{};
 };
 
 class VirtualCamera {
   public:
     using Scenario = CameraScenario;
-    static Scenario drawn(std::uint64_t seed);  ///< Any scenario.
+    static Scenario drawn(std::uint64_t seed);  ///< A random scenario.
     static const std::vector<simulate::Assignable<Scenario>>& assignables();
     static constexpr std::array smaller{"n_events=40", "n_groups=1", "spread_us=0"};
-    static std::vector<std::string> lanes();  ///< boards, and whole events
+    static std::vector<std::string> lanes();  ///< names: the boards, and whole events
     static constexpr std::uint32_t n_boards = 19;
 
     explicit VirtualCamera(const CameraScenario& scenario);
@@ -45,26 +45,26 @@ class VirtualCamera {
     void run();
 
     struct Event {
-        std::array<Nanoseconds, n_boards> came_ns{};  ///< of each board; 0: its fragment did not come
+        std::array<Nanoseconds, n_boards> came_ns{};  ///< arrival by board; 0: its fragment did not arrive
         BoardSet present{};
         Nanoseconds taken_ns = 0;
         std::uint32_t n_taken = 0;
-        BoardSet overtaken{};            ///< boards whose fragment came after a later one of theirs
-        std::uint64_t timestamp_ns = 0;  ///< as all that came say it, and the tag
+        BoardSet overtaken{};            ///< boards whose fragment arrived after a later one of theirs
+        std::uint64_t timestamp_ns = 0;  ///< the same in all fragments, like the tag
         std::uint8_t trigger_tag = 0;
 
         Nanoseconds last_came_ns() const noexcept { return *std::ranges::max_element(came_ns); }
-        /// When half of the boards had come; 0: they did not.
+        /// When the fragments of half of the boards had arrived; 0: they did not.
         Nanoseconds half_came_ns() const;
     };
     const std::map<std::uint32_t, Event>& events() const noexcept { return events_; }  ///< by number
-    /// What was wrong with an event when it was taken, or with the end.
+    /// Errors found in an event when it was taken, or at the end.
     const std::vector<std::string>& wrong() const noexcept { return wrong_; }
     bool finished() const noexcept { return finished_; }
     const simulate::SimulatedDisk& disk() const noexcept { return disk_; }
-    std::uint64_t count(const std::string& block, const std::string& name) const;  ///< a counter
+    std::uint64_t count(const std::string& block, const std::string& name) const;  ///< value of a counter
     std::uint64_t n_decided() const noexcept;
-    /// Events taken, and fragments on their way to them, the last ones.
+    /// The last events taken, and the last fragments on their way.
     std::vector<simulate::TraceLine> trace(std::size_t max_messages) const;
     simulate::ChainBooks books();  ///< At the end.
     const simulate::World& world() const noexcept { return world_; }
@@ -100,7 +100,7 @@ class VirtualCamera {
 };
 
 std::string describe(const CameraScenario& scenario);
-/// What must hold, whatever happened; empty: it does.
+/// Checks what must hold in every scenario. Returns the first violation; empty: there is none.
 std::vector<std::string> judge(const VirtualCamera& camera, const CameraScenario& scenario);
 
 }  // namespace anello::camera

@@ -9,7 +9,7 @@
 
 namespace anello::camera {
 
-/// A trigger as counted by every board.
+/// A trigger, as each board counts it.
 struct CameraTrigger {
     std::uint64_t index = 0;  ///< in the run, from 0
     std::uint32_t event_number = 0;
@@ -20,8 +20,8 @@ struct CameraTrigger {
     std::uint8_t tag = 0;  ///< bits of wire::camera::TriggerTag
 };
 
-/// Where a board's DRS4 chips stand when a trigger stops them: each writes cell after cell at 1.024 GHz, from where it
-/// was at the start of the run.
+/// The cells at which a trigger stops a board's DRS4 chips: each chip writes cell after cell at 1.024 GHz, from its
+/// cell at the start of the run on.
 // Hot path: no allocation, no lock, no log, no throw.
 inline wire::camera::FirstCells first_cells_of(const wire::camera::FirstCells& at_start,
                                                std::uint64_t run_time_ns) noexcept {
@@ -32,7 +32,7 @@ inline wire::camera::FirstCells first_cells_of(const wire::camera::FirstCells& a
     return now;
 }
 
-/// The bytes that a board of this kind adds to its fragment (docs/reference/camera.md).
+/// Returns the counters that a board of this kind adds to its fragment (docs/reference/camera.md).
 // Hot path: no allocation, no lock, no log, no throw.
 inline std::array<std::byte, wire::camera::counters_bytes> counters_of(wire::camera::CountersKind kind,
                                                                        const CameraTrigger& trigger) noexcept {

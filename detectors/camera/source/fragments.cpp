@@ -10,7 +10,7 @@ namespace {
 
 constexpr std::uint64_t cells_stream = 0xd254;
 
-/// Anywhere: the chips' rings run freely.
+/// Random first cells for the start of the run, as the chips' rings run freely.
 wire::camera::FirstCells cells_at_start(std::uint64_t seed, std::uint32_t board) {
     source::Random random(seed, source::mix64(cells_stream << 32 | board));
     wire::camera::FirstCells cells;
@@ -71,7 +71,7 @@ std::uint32_t CameraFragments::write_first_cells(const CameraTrigger& trigger, s
     return wire::crc32c(payload.last(wire::camera::first_cells_bytes), crc_of_waveforms);
 }
 
-/// Each trigger gave each board one fragment.
+/// Totals of a board: each trigger gave each board one fragment.
 std::span<const std::byte> CameraFragments::write_marker(std::uint8_t flag, const CameraTrigger& next_trigger,
                                                          std::uint32_t stream,
                                                          std::span<std::byte> room) const noexcept {

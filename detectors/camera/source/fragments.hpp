@@ -10,14 +10,14 @@
 
 namespace anello::camera {
 
-/// Writes what a camera's boards send: fragments, which stay in the pool, and markers.
+/// Writes the datagrams of a camera's boards: fragments, in place in the pool, and markers.
 class CameraFragments {
   public:
     /// The pool must outlive it.
     CameraFragments(const CameraSourceConfig& config, CameraPool& pool);
 
     // Hot path: no allocation, no lock, no log, no throw.
-    /// The fragment of a stream's board: header, checksum and pattern are written into the pool, for this trigger.
+    /// Writes header, checksum and pattern of a stream's fragment for this trigger into the pool, and returns it.
     std::span<const std::byte> seal(const CameraTrigger& trigger, std::uint32_t stream) noexcept;
     /// `flag` is start_of_run or end_of_run; all triggers before `next_trigger` have been made.
     std::span<const std::byte> write_marker(std::uint8_t flag, const CameraTrigger& next_trigger, std::uint32_t stream,
@@ -28,7 +28,7 @@ class CameraFragments {
                                     std::uint32_t crc_of_waveforms) const noexcept;
 
     CameraPool& pool_;
-    wire::camera::Header header_;  // what all fragments share
+    wire::camera::Header header_;  // fields that are the same in all fragments
     const CameraPayload payload_;
     const std::uint32_t first_board_, first_event_;
     const wire::Crc32cJoin join_;

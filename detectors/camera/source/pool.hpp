@@ -11,10 +11,10 @@
 
 namespace anello::camera {
 
-/// The datagrams of distinct events, for the boards of one process: waveforms are encoded once, with their checksum,
-/// and a
-/// fragment is sent in place, with a new header. A pattern depends on the event number and is
-/// written when it is sent, so there a few events suffice.
+/// The datagrams of distinct events for the boards of one process. Waveforms are made once, with their checksum, and
+/// each fragment is sent from the pool with a new header.
+/// A pattern depends on the event number and is written when it is sent,
+/// so that a few events suffice.
 class CameraPool {
   public:
     explicit CameraPool(const CameraSourceConfig& config);  ///< Throws ConfigError.
@@ -24,16 +24,16 @@ class CameraPool {
     std::size_t n_bytes() const noexcept { return bytes_.size(); }
 
     // Hot path: no allocation, no lock, no log, no throw.
-    /// With room for a header in front of its payload. Belongs to the one thread that sends.
+    /// Memory of a fragment: room for a header, then its payload. Only the thread that sends may use it.
     std::span<std::byte> datagram(std::uint32_t event, std::uint32_t stream) noexcept {
         return {bytes_.data() + (std::size_t{event} * n_streams_ + stream) * stride_, datagram_bytes_};
     }
-    /// Of the waveforms: what follows them, first cells, is the sender's.
+    /// Bytes of the waveforms. The sender writes the first cells after them.
     std::uint32_t payload_crc(std::uint32_t event, std::uint32_t stream) const noexcept {
         return payload_crc_[std::size_t{event} * n_streams_ + stream];
     }
     bool has_shower(std::uint32_t event) const noexcept { return truth_[event].has_shower(); }
-    /// 0 where there is a pattern.
+    /// Checksum of the waveforms; 0 for a pattern.
     std::uint8_t trigger_tag(std::uint32_t event) const noexcept { return truth_[event].trigger_tag; }
 
   private:
@@ -41,7 +41,7 @@ class CameraPool {
 
     std::uint32_t n_events_, n_streams_;
     std::size_t datagram_bytes_, stride_;
-    std::vector<std::byte> bytes_;            // [event][stream], from stride to stride
+    std::vector<std::byte> bytes_;            // [event][stream], each of one stride
     std::vector<std::uint32_t> payload_crc_;  // [event][stream]
     std::vector<CameraTruth> truth_;          // [event]
 };

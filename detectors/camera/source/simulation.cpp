@@ -13,14 +13,14 @@ namespace anello::camera {
 namespace {
 
 constexpr std::uint64_t image_stream = 0x1a6e, noise_stream = 0x4015e;
-constexpr double time_share = 0.4;  ///< of the readout window, before light comes
+constexpr double time_share = 0.4;  ///< share of the readout window before the light arrives
 constexpr double cell_mm = camera_pixel_pitch_mm;
-/// Farther from the nearest pixel's centre than a hexagon's corner, light has missed the camera.
+/// Light that is farther from the nearest pixel's centre than a hexagon's corner has missed the camera.
 constexpr double corner_mm = 0.5773503 * camera_pixel_pitch_mm;
 
-/// A pulse of height 1: 1 / (1 + (t / scale)^2)^4, another scale on either side. Half height is at 0.435 scale.
+/// A pulse of height 1: 1 / (1 + (t / scale)^2)^4, with one scale for each side. Half height is at 0.435 scale.
 constexpr double half_height_at = 0.4349785;
-constexpr double pulse_reach = 3.5;  // in scales; there it has fallen below 1e-4
+constexpr double pulse_reach = 3.5;  // in scales; there the pulse has fallen below 1e-4
 
 double pulse(double t_ns, double scale_ns) noexcept {
     const double x = t_ns / scale_ns, base = 1 + x * x, square = base * base;
@@ -73,7 +73,7 @@ CameraSimulation::CameraSimulation(const CameraSimulationConfig& config, const W
     make_grid();
 }
 
-/// Pixels by the square cell they stand in, so that light finds its pixel among a few.
+/// Lists the pixels of each square cell, so that the pixel that light hits is searched among a few.
 void CameraSimulation::make_grid() {
     double largest_mm = 0;
     for (std::uint32_t pixel = 0; pixel < geometry_.n_pixels(); ++pixel) {
@@ -148,7 +148,7 @@ CameraTruth CameraSimulation::begin_event(std::uint32_t event) {
     return truth;
 }
 
-/// As many in each pixel on average, all at once.
+/// Adds a flat field: the same mean number of photo-electrons in each pixel, at the same time.
 void CameraSimulation::draw_flat_field(source::Random& random, CameraTruth& truth) {
     truth.time_ns = static_cast<float>(time_share * shape_.n_samples);
     for (std::uint32_t pixel = 0; pixel < geometry_.n_pixels(); ++pixel) {

@@ -21,49 +21,49 @@ struct WaveformShape {
 
 /// The model is explained in docs/reference/camera-simulation.md.
 struct CameraSimulationConfig {
-    std::string pixels_file;                         ///< as camera_geometry() reads it; empty: a made-up camera
-    double signal_share = 0.3;                       ///< of events with a shower; the others are noise alone
-    double pedestal_share = 0, flatfield_share = 0;  ///< of events: of those kinds, evenly among the others
-    double flatfield_pe = 60;                        ///< photo-electrons of a flat field in each pixel, on average
+    std::string pixels_file;                         ///< a file for camera_geometry(); empty: a made-up camera
+    double signal_share = 0.3;                       ///< share of events with a shower; the others are only noise
+    double pedestal_share = 0, flatfield_share = 0;  ///< shares of these events, evenly among the others
+    double flatfield_pe = 60;                        ///< mean photo-electrons per pixel of a flat field
     double min_pe = 50, max_pe = 5000;
-    double min_length_mm = 40, max_length_mm = 120;  ///< standard deviation along the ellipse's long axis,
-    double min_width_mm = 20, max_width_mm = 40;     ///< and across
+    double min_length_mm = 40, max_length_mm = 120;  ///< standard deviation along the ellipse's long axis
+    double min_width_mm = 20, max_width_mm = 40;     ///< standard deviation across the long axis
     double max_time_gradient_ns_per_mm = 0.03;
     double pe_time_sd_ns = 0.7;
-    double pe_charge_sd = 0.4;                  ///< of one photo-electron, in mean charges
-    double pulse_rise_ns = 1.2;                 ///< from half height to the top,
-    double pulse_fall_ns = 1.8;                 ///< and back
+    double pe_charge_sd = 0.4;                  ///< spread of a photo-electron's charge, in mean charges
+    double pulse_rise_ns = 1.2;                 ///< from half height to the top
+    double pulse_fall_ns = 1.8;                 ///< from the top to half height
     double pedestal_adc = 250;                  ///< in both gains
     double noise_adc[2] = {6, 2};               ///< standard deviation, by gain
-    double pe_height_adc[2] = {20, 20.0 / 13};  ///< of a photo-electron's pulse, by gain
-    double max_adc = 4095;                      ///< where the converter clips
+    double pe_height_adc[2] = {20, 20.0 / 13};  ///< height of a photo-electron's pulse, by gain
+    double max_adc = 4095;                      ///< largest value of the converter, which clips
     void validate() const;                      ///< Throws ConfigError.
 };
 
-/// The truth of an event. Without a shower, all 0 except the tag and a flat field's photo-electrons and time.
+/// The truth of an event. Without a shower, all is 0 except the tag and a flat field's photo-electrons and time.
 struct CameraTruth {
     float n_pe = 0;            ///< photo-electrons on pixels
-    float x_mm = 0, y_mm = 0;  ///< the ellipse: its centre,
+    float x_mm = 0, y_mm = 0;  ///< centre of the ellipse
     float length_mm = 0, width_mm = 0;
     float axis_x = 0, axis_y = 0;       ///< direction of its long axis
-    float time_ns = 0;                  ///< of light at the centre, after the first sample
+    float time_ns = 0;                  ///< arrival of light at the centre, after the first sample
     float time_gradient_ns_per_mm = 0;  ///< along the axis
     std::uint8_t trigger_tag = 0;       ///< bits of wire::camera::TriggerTag
     bool has_shower() const noexcept { return length_mm > 0; }
 };
 
-/// What makes the camera trigger in this event: calibration events come at even distances, pedestals at even distances
+/// Returns the trigger tag of this event. Calibration events come at even distances, and pedestals at even distances
 /// among them.
 std::uint8_t trigger_tag_of(const CameraSimulationConfig& config, std::uint32_t event) noexcept;
 
-/// Images of showers and the resulting camera waveforms. An event is determined by seed and number alone, and a
-/// board's noise also by its number, whichever boards are requested: several processes can simulate one camera.
+/// Simulates images of showers and the resulting waveforms. Only seed and number determine an event, and a board's
+/// noise depends also on the board's number: several processes can simulate one camera.
 class CameraSimulation {
   public:
     /// Throws ConfigError.
     CameraSimulation(const CameraSimulationConfig& config, const WaveformShape& shape, std::uint64_t seed);
 
-    /// Begins an event; waveforms are then those of this event.
+    /// Begins an event: from then on, waveforms belong to this event.
     CameraTruth begin_event(std::uint32_t event);
     /// payload: shape.payload_bytes() bytes, u16 samples [gain][pixel][sample].
     void write_waveforms(std::uint32_t board, std::span<std::byte> payload) const;
@@ -83,8 +83,8 @@ class CameraSimulation {
     WaveformShape shape_;
     std::uint64_t seed_;
     CameraGeometry geometry_;
-    double radius_mm_ = 0;       // of the camera
-    std::uint32_t n_cells_ = 0;  // of the grid, along x and y
+    double radius_mm_ = 0;       // radius of the camera
+    std::uint32_t n_cells_ = 0;  // cells of the grid along x, and along y
     std::vector<std::uint32_t> cell_offset_, cell_pixel_;
     std::uint32_t event_ = 0;
     std::vector<double> light_;  // [pixel][sample], in heights of one photo-electron

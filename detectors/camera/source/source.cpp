@@ -17,7 +17,7 @@ const CameraSourceConfig& checked(const CameraSourceConfig& config) {
     return config;
 }
 
-/// Trigger by trigger a fragment of each board, and the markers around the run.
+/// Sends a fragment of each board for each trigger, and the markers at the run's start and end.
 class TriggerPlan final : public source::PacketPlan {
   public:
     TriggerPlan(const CameraSourceConfig& config, CameraPool& pool, const Clock& clock, CounterPage& page)
@@ -51,7 +51,7 @@ class TriggerPlan final : public source::PacketPlan {
   private:
     enum class State : std::uint8_t { waiting, starting, in_run, ending };
 
-    /// With a given time of start all processes count from it, however late each of them woke up.
+    /// If a time of start is given, all processes count from it, even if one of them woke up late.
     bool try_begin(Nanoseconds now_ns, Packet& packet) noexcept {
         const Nanoseconds wall_ns = clock_.wall_ns();
         const Nanoseconds late_ns = config_.start_at_ns > 0 ? wall_ns - config_.start_at_ns : 0;
@@ -73,7 +73,7 @@ class TriggerPlan final : public source::PacketPlan {
         markers_due_ns_ = now_ns;
         n_rounds_left_ = state == State::starting ? 1 : config_.n_end_markers;
     }
-    /// Round by round one of each board; a round leaves alone.
+    /// Sends markers in rounds of one per board; each round leaves separately.
     Next next_marker(Nanoseconds now_ns, Packet& packet) noexcept {
         const bool is_new_round = stream_ == n_streams_;
         if (is_new_round) {
@@ -93,7 +93,7 @@ class TriggerPlan final : public source::PacketPlan {
         stream_ = 0;
         set_trigger();
     }
-    /// Takes the next time for the trigger that comes now.
+    /// Begins the next trigger, at the next time.
     void set_trigger() noexcept {
         due_ns_ = times_.next_ns();
         trigger_.run_time_ns = due_ns_;
@@ -109,12 +109,12 @@ class TriggerPlan final : public source::PacketPlan {
         if (++trigger_.pool_index == pool_.n_events()) trigger_.pool_index = 0;
         set_trigger();
     }
-    /// Between two triggers only.
+    /// True only between two triggers.
     bool is_over() const noexcept {
         return stream_ == 0 && (is_stopped_ || (config_.n_events != 0 && trigger_.index == config_.n_events));
     }
 
-    /// What was written may not be in the pool's memory twice before it has left.
+    /// A place in the pool's memory must not be written again before its fragment has left.
     Next next_fragment(Nanoseconds until_ns, Packet& packet) noexcept {
         packet = {.due_ns = run_start_ns_ + static_cast<Nanoseconds>(due_of_next_board_ns()),
                   .stream = stream_,
@@ -130,7 +130,7 @@ class TriggerPlan final : public source::PacketPlan {
         counters_.add(source::GeneratorCounter::events);
         return Next::packet;
     }
-    /// Boards do not overtake the next trigger.
+    /// Limits the spread, so that no board sends after the next trigger.
     std::uint64_t due_of_next_board_ns() const noexcept {
         if (board_spacing_ns_ == 0) return due_ns_;
         return std::min(due_ns_ + static_cast<std::uint64_t>(board_spacing_ns_ * stream_), times_.next_ns());
@@ -149,10 +149,10 @@ class TriggerPlan final : public source::PacketPlan {
     Nanoseconds run_start_ns_ = 0, markers_due_ns_ = 0;
     std::uint64_t run_start_wall_ns_ = 0;
     std::uint32_t n_rounds_left_ = 0;
-    CameraTrigger trigger_;         // the one being sent,
-    std::uint64_t due_ns_ = 0;      // its time in the run,
-    std::uint32_t stream_ = 0;      // and the first board that has not sent it, or its marker
-    std::uint32_t n_triggers_ = 0;  // whose fragments have not left
+    CameraTrigger trigger_;         // the trigger being sent
+    std::uint64_t due_ns_ = 0;      // its time in the run
+    std::uint32_t stream_ = 0;      // the first board that has not sent its fragment or marker
+    std::uint32_t n_triggers_ = 0;  // triggers whose fragments have not left
 };
 
 source::PlannedSourceConfig planned(const CameraSourceConfig& config) {

@@ -6,10 +6,10 @@
 
 namespace anello::camera {
 
-/// The front-end boards of a camera, or some of them: each trigger, every board sends one fragment of an event of the
-/// pool. Triggers, their times and numbers, and what is sent follow from configuration and seed alone, not from when
-/// the thread runs or which boards a process has; timestamps count from the wall time of the start. A stop ends the
-/// run after the event that is being sent, end-of-run markers included.
+/// The front-end boards of a camera, or some of them: at each trigger, every board sends one fragment of an event of
+/// the pool. Configuration and seed alone determine the triggers, their times and numbers, and the data, not when the
+/// thread runs or which boards a process has; timestamps count from the wall time of the start. A stop ends the run
+/// after the event that is being sent, with end-of-run markers.
 class CameraSource final : public source::PlannedSource {
   public:
     /// Pool (whose headers it writes), sink, clock and page must outlive the source. Throws ConfigError.

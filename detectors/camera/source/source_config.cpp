@@ -117,7 +117,7 @@ void check_first_cells(const CameraSourceConfig& config) {
                fmt::format("{}", config.shape.n_pixels), "A board's 8 chips serve 7 pixels; use \"dragon\"");
 }
 
-/// The pool is sent again and again: what it has none of never comes.
+/// The pool is sent again and again, so that kinds of events that it lacks are never sent.
 void check_calibration(const CameraSourceConfig& config) {
     const CameraSimulationConfig& events = config.simulation;
     const bool is_pattern = config.payload == CameraPayload::pattern;

@@ -15,17 +15,17 @@
 
 namespace anello::camera {
 
-/// waveforms: of simulated showers. pattern: bytes that a receiver verifies from the header alone
+/// waveforms: simulated showers. pattern: bytes that a receiver can verify from the header alone
 /// (wire/payload_pattern.hpp).
 enum class CameraPayload : std::uint8_t { waveforms, pattern };
 
 struct CameraSourceConfig {
-    WaveformShape shape;              ///< of the whole camera
+    WaveformShape shape;              ///< shape of the whole camera
     std::uint32_t payload_bytes = 0;  ///< pattern: bytes without shape; 0: as many as the shape has
-    std::uint32_t first_board = 0;    ///< boards of this process,
-    std::uint32_t n_boards = 0;       ///< 0: all from first_board on
+    std::uint32_t first_board = 0;    ///< first board of this process
+    std::uint32_t n_boards = 0;       ///< number of boards of this process; 0: all from first_board on
     std::string host = "127.0.0.1";
-    std::vector<std::uint16_t> ports{0};  ///< of the whole camera: one per board, or fewer (wire::camera::port_index)
+    std::vector<std::uint16_t> ports{0};  ///< ports of the whole camera: one per board, or fewer (port_index)
     std::uint64_t seed = default_seed;
 
     // camera_source_keys says what each of these means.
@@ -43,7 +43,7 @@ struct CameraSourceConfig {
     CameraPayload payload = CameraPayload::waveforms;
     wire::camera::CountersKind counters = wire::camera::CountersKind::nectarcam_16;
     bool checksum = true;
-    source::Offload offload = source::Offload::gso;  ///< for who makes the sink
+    source::Offload offload = source::Offload::gso;  ///< for the caller that makes the sink
     std::uint32_t pool_events = 64;
     CameraSimulationConfig simulation;
 
@@ -62,11 +62,11 @@ struct CameraSourceConfig {
         return n_bytes + (has_first_cells() ? wire::camera::first_cells_bytes : 0);
     }
     void validate() const;  ///< Throws ConfigError.
-    /// Where the boards of this process send to, in their order. Only after validate().
+    /// Destination ports of this process's boards, in their order. Call it only after validate().
     std::vector<source::BoardEndpoint> endpoints() const;
 };
 
-/// Of the section camera, of run, and of camera_source.
+/// Keys of the sections camera, run and camera_source.
 extern const Keys<CameraSourceConfig> camera_keys, camera_run_keys, camera_source_keys;
 extern const Keys<source::FaultsConfig> camera_faults_keys;
 

@@ -7,7 +7,7 @@
 
 namespace anello::camera {
 
-/// Times of triggers in ns since the start of the run: a Poisson process, or one each period. They rise strictly.
+/// Times of triggers in ns since the start of the run: a Poisson process, or one per period. They rise strictly.
 class CameraTimes {
   public:
     CameraTimes(double rate_hz, bool poisson, source::Random random) noexcept

@@ -14,7 +14,7 @@ namespace {
 
 constexpr std::size_t max_promised = 1024;
 constexpr std::uint32_t max_reserved = 16;
-constexpr Nanoseconds first_interval_ns = 125'000'000;  // between events, before any has shown it
+constexpr Nanoseconds first_interval_ns = 125'000'000;  // assumed interval of events until it is measured
 constexpr std::uint32_t told_at_once = receive::SequenceTracker::window / 4;
 
 const CameraBuilderConfig& checked(const CameraBuilderConfig& config) {
@@ -82,14 +82,14 @@ wire::camera::Totals CameraBuilder::totals_of(const Header& header, std::span<co
     return totals;
 }
 
-/// Boards may count with fewer bits: of the numbers that they can mean, the one nearest to where the builder is.
+/// Completes an event number of fewer than 32 bits: of the possible numbers, returns the one nearest to base_.
 std::uint32_t CameraBuilder::whole_number(std::uint32_t run_id, std::uint32_t number) const noexcept {
     const std::uint32_t unused = 32 - config_.event_number_bits;
     if (unused == 0 || !in_run_ || run_id != run_id_) return number;
     return base_ + static_cast<std::uint32_t>(static_cast<std::int32_t>((number - base_) << unused) >> unused);
 }
 
-/// Checks and counts; false if none of it may be used.
+/// Parses, checks and counts a datagram; false if it must not be used.
 bool CameraBuilder::read(const receive::Datagram& datagram, Header& header) noexcept {
     counters_.add(CameraBuildCounter::datagrams);
     counters_.add(CameraBuildCounter::bytes, datagram.bytes.size());
@@ -124,8 +124,8 @@ bool CameraBuilder::is_known_sender(const Header& header, std::uint16_t stream) 
     return stream < config_.stream_boards.size() && config_.stream_boards[stream].contains(header.board);
 }
 
-/// The first run begins with its first fragment; if that was wrong, more boards will say so. Fragments of another run
-/// wait for their votes.
+/// Begins the first run with its first fragment; if that was wrong, more boards will vote for another run. In a run, a
+/// fragment of another run counts as a vote and is held.
 bool CameraBuilder::begins_run(const Header& header, std::span<const std::byte> bytes) noexcept {
     if (in_run_) {
         speak_from_elsewhere(header, bytes, false);
@@ -135,8 +135,8 @@ bool CameraBuilder::begins_run(const Header& header, std::span<const std::byte> 
     return true;
 }
 
-/// False when this sequence number was here before. One that is far off is used by its event number anyway; the
-/// tracker learns of it when the next one confirms it.
+/// False if this sequence number has arrived before. A fragment whose number is far off is used by its event number
+/// anyway; the tracker gets its sequence number when the next fragment confirms it.
 bool CameraBuilder::follow(const Header& header) noexcept {
     CameraBoard& board = boards_[index_of(header)];
     if (board.in_sequence && header.sequence == board.next_sequence && board.n_in_sequence < told_at_once) [[likely]] {
@@ -231,7 +231,7 @@ void CameraBuilder::fill(Place& place, const Header& header, std::span<const std
         come_in(index);
 }
 
-/// The votes for its time stamp are those that agree minus those that do not: n_present - n_doubts.
+/// n_present - n_doubts is the number of fragments that agree with the time stamp minus those that do not.
 void CameraBuilder::doubt_time(Place& place, std::uint64_t other_ns) noexcept {
     std::int32_t votes = place.n_present - place.n_doubts;
     vote(place.timestamp_ns, votes, other_ns, 1, is_same_time);
@@ -250,14 +250,14 @@ void CameraBuilder::drop(const Header& header, CameraBuildCounter group_counter,
     board_counters_[index_of(header)].add(board_counter);
 }
 
-/// What a board that began anew sends bears numbers that have been here, and is no repetition.
+/// A board that has restarted sends other fragments with earlier numbers: these count as conflicting, too.
 void CameraBuilder::drop_repeated(const Header& header, std::span<const std::byte> bytes) noexcept {
     drop(header, CameraBuildCounter::fragments_duplicate, CameraBoardCounter::duplicate);
     if (!came_before(header, bytes))
         drop(header, CameraBuildCounter::fragments_conflicting, CameraBoardCounter::conflicting);
 }
 
-/// These bytes, as far as what had come is still here; of an event that has gone its time stamp is.
+/// True if the same fragment arrived before: compares its bytes, or its time stamp if the event was already handed on.
 bool CameraBuilder::came_before(const Header& header, std::span<const std::byte> bytes) noexcept {
     const Place& place = place_of(header.event_number);
     if (place.room == Room::open && place.number == header.event_number && place.present->contains(header.board)) {
@@ -273,7 +273,7 @@ std::size_t CameraBuilder::promise(std::uint16_t stream, std::span<iovec> places
     prediction_.begin(stream_index(stream));
     const std::size_t n_places = std::min(places.size(), max_promised);
     CameraPrediction::Guess guess{};
-    const bool fetches = choice_.copy() == copy_ahead;  // PERF NOTE: before the kernel writes there (camera_receive)
+    const bool fetches = choice_.copy() == copy_ahead;  // PERF NOTE: prefetch before the kernel writes (camera_receive)
     for (std::size_t i = 0; i < n_places; ++i) {
         std::byte* const slot = prediction_.next(guess) ? empty_slot(guess) : nullptr;
         places[i] = {slot != nullptr ? slot : scratch_of(i), slot_bytes_};
@@ -282,7 +282,7 @@ std::size_t CameraBuilder::promise(std::uint16_t stream, std::span<iovec> places
     return n_places;
 }
 
-/// Null when the fragment is there already, or its event cannot be.
+/// Returns the slot of a predicted fragment; null if the fragment is present, or its event cannot be placed.
 std::byte* CameraBuilder::empty_slot(const CameraPrediction::Guess& guess) noexcept {
     if (guess.event_number - base_ >= config_.window_events) return nullptr;
     Place& place = place_of(guess.event_number);
@@ -291,7 +291,7 @@ std::byte* CameraBuilder::empty_slot(const CameraPrediction::Guess& guess) noexc
     return place.base + guess.board_index * slot_bytes_;
 }
 
-/// A buffer for an event that has not begun, so that its first fragments can land in it.
+/// Takes a buffer for an event that has not begun, so that the kernel can write its first fragments into it.
 bool CameraBuilder::reserve(Place& place, std::uint32_t number) noexcept {
     if (n_reserved_ >= max_reserved || !take_buffer(place.buffer)) return false;
     ++n_reserved_;
@@ -301,8 +301,8 @@ bool CameraBuilder::reserve(Place& place, std::uint32_t number) noexcept {
     return true;
 }
 
-/// Nothing is copied before the first datagram that is not in its own slot. From there on a copy could overwrite a
-/// later one: so all datagrams that must move are first saved elsewhere.
+/// Copies nothing up to the first datagram that is not in its own slot. From there on a copy could overwrite a later
+/// datagram, so all datagrams that must move are first saved elsewhere.
 void CameraBuilder::place_promised(std::span<receive::Datagram> datagrams) noexcept {
     bool all_safe = false;
     std::size_t n_wrong = 0;
@@ -318,7 +318,7 @@ void CameraBuilder::place_promised(std::span<receive::Datagram> datagrams) noexc
     prediction_.note(datagrams.size() - n_wrong, n_wrong);
 }
 
-/// Returns how many were in the wrong place.
+/// Returns the number of datagrams in a wrong place.
 std::size_t CameraBuilder::bring_to_safety(std::span<receive::Datagram> datagrams, std::size_t begin) noexcept {
     std::size_t n_wrong = 0;
     for (std::size_t i = begin; i < datagrams.size(); ++i) {

@@ -71,7 +71,7 @@ void CameraBuilderConfig::validate() const {
     require(std::uint64_t{window_events} << 2 <= std::uint64_t{1} << event_number_bits, "camera_build.window_events",
             "must be at most a quarter of the numbers that camera_build.event_number_bits has",
             fmt::format("{}, with {} bits", window_events, event_number_bits), "Use a smaller window.");
-    // Else the events that wait for a board could have all buffers, and nothing be read until they time out.
+    // Otherwise events that wait for a board could use all buffers, and no datagram be read until they time out.
     require(n_events >= 2 * window_events, "camera_build.n_events", "must be at least twice camera_build.window_events",
             fmt::format("{}, with {} open at a time", n_events, window_events),
             "Use more event buffers, or a smaller window.");

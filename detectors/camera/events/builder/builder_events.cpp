@@ -4,10 +4,10 @@
 #include "camera/events/builder/builder.hpp"
 #include "core/assert.hpp"
 
-/// The window of open events, and how they leave it. Hot path: no allocation, no lock, no log, no throw.
+/// The window of open events, and how events leave it. Hot path: no allocation, no lock, no log, no throw.
 namespace anello::camera {
 
-/// A fragment outside of the window: moves the window, or counts the fragment by its cause.
+/// For a fragment outside of the window: moves the window, or holds or drops the fragment. True: it can be placed.
 bool CameraBuilder::bring_into_window(const Header& header, std::span<const std::byte> bytes) noexcept {
     const std::uint32_t number = header.event_number, window = config_.window_events;
     if (!run_over_ && number - base_ < 2 * window) {
@@ -32,13 +32,13 @@ bool CameraBuilder::bring_into_window(const Header& header, std::span<const std:
     return false;
 }
 
-/// The first fragments to arrive need not be those of the first event.
+/// True if the window may begin at an earlier event: the first fragments to arrive need not be of the first event.
 bool CameraBuilder::can_begin_earlier(std::uint32_t number) const noexcept {
     const std::uint32_t last = n_open_ > 0 ? newest_ : base_;
     return is_fresh_ && last - number < config_.window_events && (!has_floor_ || !is_before(number, floor_));
 }
 
-/// At least half of the group's boards are at this event or somewhat beyond. The board that speaks now is.
+/// True if at least half of the group's boards have reached this event, and are not far beyond. The given board has.
 bool CameraBuilder::have_come_to(std::uint32_t number, std::uint32_t board_index) const noexcept {
     std::uint32_t n_there = 0, n_voters = 0;
     for (std::uint32_t i = 0; i < config_.boards.count; ++i) {
@@ -70,7 +70,7 @@ void CameraBuilder::enter(Place& place) noexcept {
     const std::uint32_t number = place.number;
     if (n_open_ == 0 || is_before(newest_, number)) {
         newest_ = number;
-    } else {  // others have waited for this one since they began
+    } else {  // later events have waited for this one since they began
         std::uint32_t next = number + 1;
         while (place_of(next).room != Room::open) ++next;
         place.waits_since_ns = std::min(place.waits_since_ns, place_of(next).waits_since_ns);
@@ -80,14 +80,14 @@ void CameraBuilder::enter(Place& place) noexcept {
     ++n_open_;
 }
 
-/// Half of the boards have reached this event: from now on, it and those before it wait for the rest. A minority that
+/// Half of the boards have reached this event: its time-out and those of earlier events begin now. So a minority that
 /// sends ahead of the others makes no board late.
 void CameraBuilder::come_due(const Place& place) noexcept {
     constexpr Nanoseconds longest_interval_ns = 250'000'000, weight = 8;
     mean_interval_ns_ += (std::min(now_ns_ - due_ns_, longest_interval_ns) - mean_interval_ns_) / weight;
     due_ns_ = now_ns_;
     stand(place.number);
-    is_confirmed();  // to be seen while the other groups are near
+    is_confirmed();  // checked now, while the other groups are near
     for (std::uint32_t number = head_; !is_before(place.number, number); ++number) {
         Place& before = place_of(number);
         if (before.room != Room::open || before.is_due) continue;
@@ -104,7 +104,7 @@ void CameraBuilder::hand_on_all(EventEnd end) noexcept {
     while (n_open_ > 0) hand_on_head(end);
 }
 
-/// `end` is why, if the event is not complete.
+/// Hands on the oldest open event. `end`: the reason if the event is not complete.
 void CameraBuilder::hand_on_head(EventEnd end) noexcept {
     Place& place = place_of(head_);
     ANELLO_ASSERT(place.room == Room::open && place.number == head_);
@@ -128,7 +128,7 @@ void CameraBuilder::hand_on_head(EventEnd end) noexcept {
                                                          .first_ns = place.first_ns,
                                                          .last_ns = place.last_ns,
                                                          .closed_ns = wall_ns_});
-    ANELLO_ASSERT(given);  // there is room for every buffer and for the ends of runs
+    ANELLO_ASSERT(given);  // the ring has room for every buffer and for the ends of runs
     count_out(end);
     gone_events_[head_ % gone_events_.size()] = {head_, true, place.timestamp_ns};
     place.room = Room::empty;
@@ -153,7 +153,7 @@ void CameraBuilder::count_missing(const Place& place) noexcept {
         histories_[i].n_missing += place.present->contains(config_.boards.first + i) ? 0 : 1;
 }
 
-/// Event numbers before this one can no longer be placed.
+/// Moves the begin of the window: earlier event numbers can no longer be placed.
 void CameraBuilder::pass_to(std::uint32_t number) noexcept {
     release_reserved(base_, std::min(number - base_, config_.window_events));
     base_ = number;

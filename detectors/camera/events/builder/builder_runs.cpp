@@ -37,7 +37,7 @@ std::size_t CameraBuilder::on_time(Nanoseconds read_until_ns) noexcept {
     return counters_[CameraBuildCounter::events_out] - n_before;
 }
 
-/// To the consumer, after what was handed on.
+/// Publishes the time for the consumer, after the events that were handed on.
 void CameraBuilder::tell_time() noexcept {
     if (has_ended_) return;
     const bool is_waiting = n_open_ > 0 && place_of(head_).is_due;
@@ -61,8 +61,8 @@ void CameraBuilder::end_input() noexcept {
     handed_on_until_ns_.store(std::numeric_limits<Nanoseconds>::max(), std::memory_order_release);  // as tell_time
 }
 
-/// The oldest event timed out: boards it still waited for become silent unless they have sent since. If more than half
-/// of the boards do send and have not reached it, the few boards in it are ahead: it keeps waiting.
+/// The oldest event timed out: boards that it still waits for become silent unless they have sent since. If more than
+/// half of the boards send and have not reached it, the few boards in it are ahead, and it keeps waiting.
 void CameraBuilder::expire_head() noexcept {
     Place& place = place_of(head_);
     watch_silence(place);
@@ -77,14 +77,14 @@ Nanoseconds CameraBuilder::patience_ns() const noexcept {
     return config_.timeout_ns + std::min(n_intervals * mean_interval_ns_, at_most_ns);
 }
 
-/// After others have begun to wait for it there; or a later event, which may have come in the same read.
+/// True if the board has sent after the others began to wait for it, or a later event, perhaps in the same read.
 bool CameraBuilder::has_sent_since(const CameraBoard& board, Nanoseconds since_ns, const Place& place) noexcept {
     return board.last_seen_ns.load(std::memory_order_relaxed) > since_ns ||
            (board.has_event && is_before(place.number, board.newest_event));
 }
 
-/// A board that others wait for longer than a timeout is silent. Events that were pushed out while waiting count, too:
-/// a window can be shorter than the timeout. Returns whether any board is still waited for since then.
+/// Marks a board as silent if the others wait for it longer than a timeout. The wait of events that were pushed out
+/// counts, too, as a window can be shorter than the timeout. Returns true if such a wait for a board still lasts.
 bool CameraBuilder::watch_silence(Place& place) noexcept {
     bool goes_on = false;
     for (std::uint32_t i = 0; i < config_.boards.count; ++i) {
@@ -99,7 +99,7 @@ bool CameraBuilder::watch_silence(Place& place) noexcept {
     return goes_on;
 }
 
-/// An event is pushed out early: remembers since when it waited, and for which boards.
+/// Notes for the boards that an event pushed out early has waited for since when it waited.
 void CameraBuilder::note_waiting(const Place& place) noexcept {
     for (std::uint32_t i = 0; i < config_.boards.count; ++i) {
         CameraBoard& board = boards_[i];
@@ -156,8 +156,8 @@ bool CameraBuilder::is_gone(std::uint32_t run_id) const noexcept {
     return std::find(gone_runs_.begin(), end, run_id) != end;
 }
 
-/// False when the consumer has yet to take the end of the previous run. A run that most boards never confirmed did not
-/// exist: what was built of it is revoked, unless already passed on.
+/// False if the consumer has yet to take the end of the previous run. A run that most boards never confirmed did not
+/// exist: its open events are discarded, unless some have been handed on.
 bool CameraBuilder::leave_run() noexcept {
     if (!run_over_ && !is_confirmed_ && !has_floor_)
         discard_open(CameraBuildCounter::fragments_other_run, CameraBoardCounter::other_run);
@@ -195,7 +195,7 @@ void CameraBuilder::begin_run_of_board(std::uint32_t board_index, std::uint32_t 
     board.waited_since_ns = 0;
 }
 
-/// Passes on all open events and tells the consumer. False if its ring has no room besides that for every event.
+/// Hands on all open events and the end of the run. False if the ring lacks room for the end in addition to all events.
 bool CameraBuilder::end_run(bool is_outvoted) noexcept {
     if (parts_.capacity() - parts_.size() <= config_.n_events) return false;
     hand_on_all(EventEnd::run_ended);
@@ -210,8 +210,8 @@ bool CameraBuilder::end_run(bool is_outvoted) noexcept {
     return parts_.try_give(end);
 }
 
-/// Every board has ended, and all that they say they sent has come: what an open event lacks was never sent. Or each
-/// has ended, or is silent, and for a timeout there was nothing more to build.
+/// True if every board has ended and all announced fragments have arrived: what an open event lacks was never sent. Or
+/// if each board has ended or is silent, and for a timeout no event was open.
 bool CameraBuilder::is_run_over() noexcept {
     if (!run_over_ && n_live_ == 0 && has_all()) return true;
     if (run_over_ || n_live_ > 0 || n_open_ > 0) {
@@ -222,7 +222,7 @@ bool CameraBuilder::is_run_over() noexcept {
     return input_ns_ - ending_since_ns_ >= config_.timeout_ns;
 }
 
-/// Nothing of this run is on its way, by what the boards' end markers say.
+/// True if, by the boards' end markers, no fragment of this run is still to come.
 bool CameraBuilder::has_all() noexcept {
     if (n_ended_ < config_.boards.count || hold_.total() > 0) return false;
     for (std::uint32_t i = 0; i < config_.boards.count; ++i) {
@@ -256,8 +256,8 @@ void CameraBuilder::on_marker_of_run(const Header& header, std::span<const std::
     hand_on_ready();
 }
 
-/// A single board neither ends a run nor begins one: it only says that it is elsewhere. An end says so only of a run of
-/// which the board has spoken before.
+/// A single board neither ends a run nor begins one: its marker is only a claim to be in that run. An end marker counts
+/// only for a run that the board has claimed before.
 void CameraBuilder::on_marker_of_other_run(const Header& header, std::span<const std::byte> bytes) noexcept {
     const CameraBoardHistory& history = histories_[index_of(header)];
     const bool begins = (header.flags & wire::camera::start_of_run) != 0;

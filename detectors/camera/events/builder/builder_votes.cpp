@@ -3,17 +3,17 @@
 
 #include "camera/events/builder/builder.hpp"
 
-/// Fragments of another run, or of a far event number. Held until most boards are there too; then the
-/// builder follows. Hot path: no allocation, no lock, no log, no throw.
+/// Fragments of another run or of a far event number: they are held until most boards are there, too; then the
+/// builder moves there. Hot path: no allocation, no lock, no log, no throw.
 namespace anello::camera {
 
 void CameraBuilder::say(std::uint32_t board_index, BoardVote vote) noexcept {
     CameraBoardHistory& history = histories_[board_index];
-    if (history.vote == BoardVote::in_step) is_confirmed();  // to be seen before the first one leaves
+    if (history.vote == BoardVote::in_step) is_confirmed();  // checked now, before the first board leaves
     n_elsewhere_ += (vote == BoardVote::elsewhere ? 1U : 0U) - (history.vote == BoardVote::elsewhere ? 1U : 0U);
     history.vote = vote;
     boards_[board_index].is_apart = vote != BoardVote::in_step || hold_.size(board_index) > 0;
-    if (vote == BoardVote::elsewhere) return;  // the claim tells the others
+    if (vote == BoardVote::elsewhere) return;  // claim() publishes this vote
     history.is_outvoted.store(false, std::memory_order_relaxed);
     votes_->say(config_.boards.first + board_index, vote);
 }
@@ -30,8 +30,8 @@ void CameraBuilder::claim(std::uint32_t board_index, CameraPosition at) noexcept
     if (votes_->asked_ns() == 0 || now_ns_ - votes_->asked_ns() > 2 * patience_ns()) votes_->ask(now_ns_);
 }
 
-/// A step back is followed once boards have kept saying so for a timeout, which late fragments do not. They are not
-/// held.
+/// The builder follows a step back only after boards have claimed it for a timeout, which late fragments do not do.
+/// Fragments of a step back are not held.
 void CameraBuilder::speak_from_elsewhere(const Header& header, std::span<const std::byte> bytes,
                                          bool is_followed) noexcept {
     const CameraPosition at{header.run_id, header.event_number};
@@ -61,7 +61,7 @@ void CameraBuilder::drop_held(std::uint32_t board_index, std::uint32_t i) noexce
     hold_.remove(board_index, i);
 }
 
-/// A fragment of another run. If that run begins, the fragment does not count as lost.
+/// Drops a fragment of another run. If that run begins, the fragment does not count as lost.
 void CameraBuilder::drop_unused(const Header& header) noexcept {
     drop(header, CameraBuildCounter::fragments_other_run, CameraBoardCounter::other_run);
     note_unused(index_of(header), header.run_id);
@@ -74,7 +74,7 @@ void CameraBuilder::note_unused(std::uint32_t board_index, std::uint32_t run_id)
     ++history.n_unused;
 }
 
-/// Most boards have been in step since the window was placed.
+/// True once most boards have been in step since the window was placed.
 bool CameraBuilder::is_confirmed() noexcept {
     if (!is_confirmed_)
         is_confirmed_ = 2 * votes_->n_in_step(config_.group) > votes_->count({run_id_, base_}, config_.group).n_voters;
@@ -86,13 +86,13 @@ bool CameraBuilder::is_back(CameraPosition at) noexcept {
     return is_before(at.event_number, base_) && (has_floor_ || is_confirmed());
 }
 
-/// Goes to where most boards are. As long as most have not voted, the larger group is followed.
+/// Moves to the position `at` if most boards are there or, until most boards are in step here, more than are in step.
 void CameraBuilder::decide(CameraPosition at) noexcept {
     const bool is_near =
         at.run_id == run_id_ && at.event_number - base_ + config_.window_events < 3 * config_.window_events;
-    if (is_settling_ || is_near) return;  // the window comes there by itself, or has been there
+    if (is_settling_ || is_near) return;  // the window will reach it by itself, or has passed it
     const bool back = is_back(at);
-    // Another group that is where we were only lags, unless the camera has stepped back since we did.
+    // Another group at an earlier position of ours may only lag, unless the camera has stepped back since.
     const bool may_lag = back && at.run_id == run_id_ && votes_->turn() == turn_;
     const CameraVotes::Count there =
         votes_->count(at, config_.group, {.lasts_ns = back ? config_.timeout_ns : 0, .claims_only = may_lag});
@@ -132,7 +132,7 @@ void CameraBuilder::move_window(CameraPosition to) noexcept {
     stand(base_);
 }
 
-/// The first event of the boards that claim to be there.
+/// The earliest event that the boards at this position claim.
 CameraPosition CameraBuilder::earliest_of(CameraPosition at) const noexcept {
     CameraPosition earliest = at;
     const auto consider = [&](CameraPosition position) {
@@ -155,7 +155,7 @@ void CameraBuilder::take_in_step(CameraPosition at) noexcept {
             say(i, BoardVote::in_step);
 }
 
-/// What a few boards sent before the others agreed becomes no event.
+/// Discards the open events: fragments that a few boards sent before the others agreed become no event.
 void CameraBuilder::discard_open(CameraBuildCounter group_counter, CameraBoardCounter board_counter) noexcept {
     for (Place& place : places_) {
         if (place.room != Room::open) continue;
@@ -174,7 +174,7 @@ void CameraBuilder::discard_open(CameraBuildCounter group_counter, CameraBoardCo
     }
 }
 
-/// A board is where its group is. What was held of it is used as far as it fits.
+/// A board has reached the position of its group: its held fragments are used as far as they fit.
 void CameraBuilder::come_in(std::uint32_t board_index) noexcept {
     if (histories_[board_index].vote != BoardVote::in_step) say(board_index, BoardVote::in_step);
     if (!is_settling_) settle(board_index);
@@ -203,7 +203,7 @@ void CameraBuilder::settle(std::uint32_t board_index) noexcept {
     boards_[board_index].is_apart = histories_[board_index].vote != BoardVote::in_step || hold_.size(board_index) > 0;
 }
 
-/// What was held of a run that has begun takes its place in the board's sequence. False: it had come before, and goes.
+/// Puts a held fragment of a run that has begun into the board's sequence. False: it is a repetition, and is dropped.
 bool CameraBuilder::follow_held(std::uint32_t board_index, std::uint32_t i) noexcept {
     const CameraHold::Datagram& held = hold_.at(board_index, i);
     if (held.is_followed || held.header.is_marker() || held.header.run_id != run_id_) return true;
@@ -253,7 +253,7 @@ void CameraBuilder::watch_votes() noexcept {
     }
 }
 
-/// A move was requested: boards that were quiet long before and since have no vote in it.
+/// A board asked for a move: boards that were quiet long before and since then have no vote in it.
 void CameraBuilder::silence_unheard(Nanoseconds since_ns) noexcept {
     for (std::uint32_t i = 0; i < config_.boards.count; ++i) {
         const CameraBoardHistory& history = histories_[i];

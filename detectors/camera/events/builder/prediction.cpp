@@ -26,7 +26,7 @@ bool CameraPrediction::next(Guess& guess) noexcept {
     Successor& guessed = successors_[at_.guess.board_index];
     const std::uint32_t since_promised = at_.guess.event_number - guessed.promised_event;
     if (guessed.promised_in == series_ && since_promised - 1 >= max_series_events) {
-        at_.is_known = false;  // a circle within one event, learned from boards that came out of order
+        at_.is_known = false;  // a cycle within one event, learned from fragments that arrived out of order
         return false;
     }
     guessed.promised_in = series_;

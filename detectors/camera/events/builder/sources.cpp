@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "camera/events/builder/builder.hpp"
 
-/// Which source speaks for a board (receive/numbers/source_binding.hpp). Hot path except the first function: no
-/// allocation, no lock, no log, no throw.
+/// The source address accepted for a board (receive/numbers/source_binding.hpp). Hot path except the first function:
+/// no allocation, no lock, no log, no throw.
 namespace anello::camera {
 
 void CameraBuilder::expect_sources() noexcept {
@@ -10,7 +10,7 @@ void CameraBuilder::expect_sources() noexcept {
         histories_[i].source_watch.expect(config_.sources[config_.boards.first + i]);
 }
 
-/// Datagrams of boards that are unknown, or do not send to this port, are reported as such.
+/// Datagrams of unknown boards, or of boards that do not send to this port, count as such and not as strangers.
 bool CameraBuilder::is_stranger(const Header& header, const receive::Datagram& datagram) noexcept {
     if (!is_known_sender(header, datagram.stream)) return false;
     receive::SourceBinding& binding = boards_[index_of(header)].source;
@@ -20,7 +20,7 @@ bool CameraBuilder::is_stranger(const Header& header, const receive::Datagram& d
     return false;
 }
 
-/// True for a stranger.
+/// True if the sender is a stranger.
 bool CameraBuilder::judge_source(std::uint32_t board_index, receive::SourceAddress source) noexcept {
     using enum receive::SourceWatch::Judgement;
     CameraBoard& board = boards_[board_index];
@@ -38,7 +38,7 @@ bool CameraBuilder::judge_source(std::uint32_t board_index, receive::SourceAddre
     return false;
 }
 
-/// The source so far was not the board: its sequence and its totals mean nothing. Fragments already placed cannot be
+/// The source so far was not the board, so its sequence and totals are discarded. Fragments already placed cannot be
 /// revoked.
 void CameraBuilder::disown(std::uint32_t board_index) noexcept {
     CameraBoard& board = boards_[board_index];

@@ -14,9 +14,9 @@
 
 namespace anello::camera {
 
-/// Records dealt to several writers of files, each a process behind a stream, so that each record goes to one of them:
-/// to the next in turn, or to another where that one is slow or gone. Counters of the writers themselves stand beside
-/// those of the streams; whoever leads the writers sets them.
+/// Distributes records to several writers of files, which are processes with a stream each. Each record goes to one of
+/// them: to the next in turn, or to another if that one is slow or gone. The page also has the writers' own counters;
+/// the process that leads the writers sets them.
 class R1Streams {
   public:
     /// connections: one open stream socket for each writer. Throws ConfigError, SystemError.
@@ -24,13 +24,13 @@ class R1Streams {
 
     // Hot path: no allocation, no lock, no log, no throw.
     void offer(std::span<const std::byte> record) noexcept;
-    /// Bytes sent.
+    /// Returns the number of bytes sent.
     std::size_t do_work() noexcept;
-    /// A writer lives that has not taken all.
+    /// True while a living writer has not taken all its records.
     bool is_waiting() const noexcept;
 
     void close() noexcept;
-    /// By the control thread. name: of a counter, as its table has it. False: there is no such writer or counter.
+    /// The control thread calls it. name: a counter's name in its table. False: there is no such writer or counter.
     bool set_of_writer(std::size_t writer, const std::string& name, std::uint64_t value) noexcept;
     void add_notices(pipeline::Notices& lines);
     std::size_t size() const noexcept { return streams_.size(); }

@@ -30,7 +30,7 @@ const CameraStreamConfig& validated(const CameraStreamConfig& config) {
     return config;
 }
 
-/// A descriptor of our own for a connection that is the caller's.
+/// Duplicates the descriptor of a connection that the caller owns.
 int another(int connection) {
     const int descriptor = fcntl(connection, F_DUPFD_CLOEXEC, 0);
     if (descriptor < 0)
@@ -119,7 +119,7 @@ std::uint32_t CameraStream::front_record_bytes() const noexcept {
     return wire::load_le<std::uint32_t>(length.data());
 }
 
-/// Counts the records whose last byte is gone.
+/// Removes sent bytes from the queue, and counts the records whose last byte was sent.
 void CameraStream::take_sent(std::size_t n_bytes) noexcept {
     counters_.add(bytes_sent, n_bytes);
     while (n_bytes > 0) {
@@ -150,8 +150,8 @@ void CameraStream::connect_when_due() noexcept {
     disconnect();
 }
 
-/// A connection attempt has ended when the socket can be written to; its error says how. Without an answer the kernel
-/// gives up by itself, after minutes: we try again earlier.
+/// A connection attempt has ended when the socket can be written to; the socket's error gives the result. Without an
+/// answer the kernel gives up only after minutes, so the stream tries again earlier.
 void CameraStream::look_whether_connected() noexcept {
     pollfd watched{descriptor_, POLLOUT, 0};
     const bool ended = poll(&watched, 1, 0) > 0;
@@ -166,7 +166,7 @@ void CameraStream::look_whether_connected() noexcept {
     }
 }
 
-/// Asked now and then: a receiver that leaves while nothing is sent would not be noticed otherwise.
+/// Checks at intervals whether the receiver is still there: otherwise its end is not noticed while nothing is sent.
 bool CameraStream::receiver_has_left() noexcept {
     const Nanoseconds now_ns = clock_.monotonic_ns();
     if (now_ns < next_look_ns_) return false;

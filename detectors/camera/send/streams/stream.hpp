@@ -18,20 +18,20 @@ namespace anello::camera {
 struct CameraStreamConfig {
     std::string host = "127.0.0.1";
     std::uint16_t port = 0;
-    std::size_t queue_bytes = std::size_t{64} << 20;  ///< records that wait for the receiver, with their lengths
-    int connection = -1;                              ///< an open stream socket in place of host and port
+    std::size_t queue_bytes = std::size_t{64} << 20;  ///< room for waiting records, with their lengths
+    int connection = -1;                              ///< an open stream socket, used instead of host and port
     void validate() const;                            ///< Throws ConfigError.
 };
 
-/// Records over TCP to one receiver, each preceded by its length (u32, little-endian). Connects by itself, once a
-/// second while nobody listens; never waits: records without room or receiver are dropped and counted.
+/// Sends records over TCP to one receiver, each preceded by its length (u32, little-endian). It tries to connect once a
+/// second until a receiver accepts, and never waits: records without room or receiver are dropped and counted.
 ///
-/// One thread. Memory is taken in the constructor. A record that the system accepted may still be lost with its
-/// connection; that one, and all waiting ones, are not sent again.
+/// Only one thread uses it. The constructor takes all memory. A record that the kernel accepted may still be lost with
+/// its connection; that record, and all waiting ones, are not sent again.
 class CameraStream {
   public:
-    /// Throws ConfigError (a host without an IPv4 address), SystemError. A given connection stays the caller's; of it
-    /// the stream has a descriptor of its own.
+    /// Throws ConfigError (a host without an IPv4 address), SystemError. The caller still owns a given connection; the
+    /// stream duplicates its descriptor.
     CameraStream(const CameraStreamConfig& config, const Clock& clock, CounterPage& page,
                  const std::string& block_name = "camera_stream");
     ~CameraStream();
@@ -40,14 +40,14 @@ class CameraStream {
 
     /// Hot path: no allocation, no lock, no log, no throw. Copies the record. False: dropped and counted.
     bool offer(std::span<const std::byte> record) noexcept;
-    /// Hot path, as above. Connects, sends what the system takes now. Bytes sent; 0: nothing to do.
+    /// Hot path, as above. Connects, and sends as much as the kernel takes. Returns bytes sent; 0: nothing to do.
     std::size_t do_work() noexcept;
-    /// Nothing waits to be sent.
+    /// True if no record waits to be sent.
     bool is_drained() const noexcept { return n_queued_bytes_ == 0; }
     bool is_connected() const noexcept { return state_ == State::connected; }
-    /// Whether offer() would take a record of so many bytes now.
+    /// True if offer() would take a record of this size now.
     bool has_room_for(std::size_t n_bytes) const noexcept;
-    /// The end: counts what still waits as lost and closes the connection.
+    /// Counts the records that still wait as lost and closes the connection.
     void close() noexcept;
 
     const Counters<CameraStreamCounter>& counters() const noexcept { return counters_; }
@@ -63,7 +63,7 @@ class CameraStream {
     void take_sent(std::size_t n_bytes) noexcept;
     std::uint32_t front_record_bytes() const noexcept;
 
-    const bool connects_;  ///< by itself
+    const bool connects_;  ///< false: the connection was given
     sockaddr_in address_{};
     const Clock& clock_;
     Counters<CameraStreamCounter> counters_;

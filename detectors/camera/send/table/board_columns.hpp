@@ -14,12 +14,12 @@
 
 namespace anello::camera {
 
-/// One quantity: rows in memory until they go to the file.
+/// A column of the file: holds its rows in memory until they are written.
 template <typename T>
 class HeldColumn {
   public:
     HeldColumn() = default;
-    /// n_values: that memory has room for.
+    /// n_values: number of values that the memory has room for.
     HeldColumn(store::ColumnFile& file, const char* name, hid_t type, const char* unit, const char* meaning,
                std::size_t n_values, const store::ColumnLayout& layout)
         : number_(file.add_column(name, type, unit, meaning, layout)) {
@@ -36,20 +36,20 @@ class HeldColumn {
     std::size_t number_ = 0, row_values_ = 1;
 };
 
-/// The columns of a file that hold what the boards sent, in one of its two formats. Room in memory was taken before for
-/// as many events and bytes as the writer's configuration says: nothing is allocated by an event.
+/// The columns of a file with the boards' data, in one of its two formats. When they are made, they take memory for as
+/// many events and bytes as the writer's configuration says: an event allocates nothing.
 class BoardColumns {
   public:
     virtual ~BoardColumns() = default;
-    /// Bytes that it takes of memory; 0: what was made of the event is not for this format.
+    /// Bytes that an event takes in memory; 0: it was not encoded for this format.
     virtual std::size_t size_of(const EncodedEvent& encoded) const noexcept = 0;
     virtual void add(const CameraEventView& event, const EncodedEvent& encoded) noexcept = 0;
-    virtual std::size_t n_bytes() const noexcept = 0;  ///< held
+    virtual std::size_t n_bytes() const noexcept = 0;  ///< bytes held
     virtual void list(std::vector<store::ColumnFile::Rows>& all) const noexcept = 0;
     virtual void clear() noexcept = 0;
 };
 
-/// Events and bytes that memory holds at most. Both must not outlive the file.
+/// n_events, n_bytes: upper limits of the events in memory. The columns must not outlive the file.
 std::unique_ptr<BoardColumns> make_record_columns(store::ColumnFile& file, std::size_t n_events, std::size_t n_bytes);
 std::unique_ptr<BoardColumns> make_table_columns(store::ColumnFile& file, std::size_t n_events, std::size_t n_bytes,
                                                  const TableShape& shape);

@@ -22,7 +22,7 @@ void copy(const std::byte* from, std::size_t n_bytes, std::byte* to) noexcept {
     if (n_bytes > 0) std::memcpy(to, from, n_bytes);
 }
 
-/// The filter that makes these steps.
+/// The filter that does this shuffle.
 std::uint32_t filter_of(Shuffle how) noexcept {
     if (how == Shuffle::byte) return by_bytes;
     return how == Shuffle::bit ? std::uint32_t{by_bits} : 0;
@@ -48,7 +48,7 @@ TableEncoder::TableEncoder(const CompressionConfig& config, const TableShape& sh
       context_(ZSTD_createCCtx()) {
     if (context_ == nullptr) throw std::bad_alloc();
     ZSTD_CCtx_setParameter(context_, ZSTD_c_compressionLevel, config.level);
-    ZSTD_CCtx_setParameter(context_, ZSTD_c_checksumFlag, 1);  // so that damage is seen by whoever reads
+    ZSTD_CCtx_setParameter(context_, ZSTD_c_checksumFlag, 1);  // so that readers notice damage
 }
 
 TableEncoder::~TableEncoder() {
@@ -65,7 +65,7 @@ std::size_t TableEncoder::max_bytes() const noexcept {
            ZSTD_compressBound(tails_.size());
 }
 
-/// Zeros stand for what a board did not send.
+/// Puts the boards' data into the row, with zeros for data that a board did not send.
 void TableEncoder::gather(const CameraEventView& event, EncodedEvent& made) noexcept {
     const std::size_t board_bytes = shape_.board_bytes(), tail_bytes = shape_.tail_bytes;
     constexpr std::size_t header_bytes = wire::camera::header_bytes;
@@ -98,7 +98,7 @@ std::span<const std::byte> TableEncoder::shuffled_waveforms() noexcept {
     return shuffled_;
 }
 
-/// Into the begin of what room is left.
+/// Compresses `in` into the begin of `room`, and shortens `room`.
 bool TableEncoder::squeeze(std::span<const std::byte> in, std::uint32_t zstd_bit, std::span<std::byte>& room,
                            store::Chunk& chunk) noexcept {
     if (in.empty()) return true;

@@ -13,13 +13,13 @@ using store::ColumnLayout;
 
 constexpr std::size_t present_chunk_bytes = 1U << 16;
 constexpr H5Z_filter_t bitshuffle_number = 32008, zstd_number = 32015;  // as registered at the HDF Group
-constexpr unsigned bitshuffle_major = 0, bitshuffle_minor = 4;          // whose values these are
+constexpr unsigned bitshuffle_major = 0, bitshuffle_minor = 4;          // version of that registered filter
 constexpr unsigned usual_level = 1;                                     // readers have no use for it
 
 const ChunkFilter zstd{zstd_number, {usual_level}};
 
-/// One block of all samples, but for those beyond a multiple of eight: as compression.hpp shuffles them. Which of the
-/// filters a chunk has passed it says itself.
+/// The block is all samples, except those beyond a multiple of eight, as compression.hpp shuffles them. Each chunk says
+/// itself which of the filters were applied to it.
 std::vector<ChunkFilter> waveform_filters(const TableShape& shape) {
     const auto n_samples = static_cast<unsigned>(shape.waveform_bytes() / 2);
     return {{H5Z_FILTER_SHUFFLE, {2}},
@@ -27,7 +27,7 @@ std::vector<ChunkFilter> waveform_filters(const TableShape& shape) {
             zstd};
 }
 
-/// Events as rows. What was compressed lies in one piece of memory until it goes to the file.
+/// Events as rows. Compressed data lie in one piece of memory until they are written to the file.
 class TableColumns final : public BoardColumns {
   public:
     TableColumns(store::ColumnFile& file, std::size_t n_events, std::size_t n_bytes, const TableShape& shape)
@@ -57,7 +57,7 @@ class TableColumns final : public BoardColumns {
                 "[event, board, gain, pixel, sample]: gain 0 is the high one; 0 where the board is not present",
                 n_events,
                 ColumnLayout{1, {n_boards, shape.n_gains, shape.n_pixels, shape.n_samples}, waveform_filters(shape)});
-        // What boards send behind their waveforms, of whatever kind. What a kind means is for readers to say.
+        // Bytes that boards send after their waveforms, of any kind. Readers must know the meaning of a kind.
         if (shape.tail_bytes > 0)
             tail_.emplace(file, "tail", H5T_NATIVE_UINT8, "byte",
                           "[event, board, byte]: of each payload what follows its waveforms", n_events,
@@ -93,7 +93,7 @@ class TableColumns final : public BoardColumns {
     }
 
   private:
-    /// Memory does not move: it has room for what the writer lets in.
+    /// The memory never moves, as it has room for all data that the writer accepts.
     Chunk keep(Chunk chunk) noexcept {
         const auto* from = static_cast<const std::byte*>(chunk.bytes);
         const std::size_t at = bytes_.size();

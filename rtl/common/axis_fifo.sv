@@ -1,14 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// axis_fifo: first in, first out, in whole frames: a frame is readable when its last word came without s_drop.
+// axis_fifo: a FIFO of whole frames: a frame is readable once its last word has come without s_drop.
 //
-// In:  words of frames (s_*). s_drop with s_tlast takes the frame back. s_early, constant in a frame, makes each word
+// In:  words of frames (s_*). s_drop with s_tlast discards the frame. s_early, constant in a frame, makes each word
 //      readable at once; s_drop is then ignored, and the writer must have seen enough free_words before the first word.
-//      A writer may ignore s_tready: what does not fit is lost as a whole frame.
-// Out: words (m_*); free_words, one cycle old; losing, a word of the frame that is being
-//      written found no place; overflow, one pulse for each frame that was wanted and did not fit.
+//      A writer may ignore s_tready: a frame that does not fit is lost as a whole.
+// Out: words (m_*); free_words, one cycle old; losing: a word of the frame that is being
+//      written found no place; overflow: one pulse for each frame that was not dropped and did not fit.
 // Latency: 3 cycles from the last word's entry to the first word out; with s_early and nothing stored, 1 cycle.
-// Parameters: WIDTH of a word; DEPTH_LOG2, the RAM holds 2**DEPTH_LOG2 words, two more wait in registers behind it.
+// Parameters: WIDTH of a word; DEPTH_LOG2: the RAM holds 2**DEPTH_LOG2 words, and two registers after it one word each.
 
 module axis_fifo #(
     parameter WIDTH      = 72,
@@ -39,7 +39,7 @@ module axis_fifo #(
 
     logic [WIDTH:0] ram [0:(1 << DEPTH_LOG2)-1];
 
-    // One bit more than an address, so that full and empty differ. The reader sees what lies before commit_q.
+    // Pointers have one bit more than an address, so that full and empty differ. The reader sees words before commit_q.
     logic [DEPTH_LOG2:0] write_q, commit_q, read_q, free_q;
     logic                lost_q, overflow_q;
 

@@ -22,10 +22,10 @@ module axis_skid #(
     input  logic             m_tready
 );
 
-    // The spare place takes the word that was on its way when the reader stopped.
+    // The spare register takes the word that was on its way when the reader stopped.
     logic [WIDTH-1:0] out_q, spare_q;
     logic             out_valid_q, spare_valid_q;
-    logic             ready_q;  // !spare_valid_q, in a register of its own: those who wait for it are not near the words
+    logic             ready_q;  // !spare_valid_q in its own register, placed near the logic that uses it
 
     assign s_tready = ready_q;
     assign m_tdata  = out_q;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// byte_count: how many bytes of a beat are there, from tkeep.
+// byte_count: counts the valid bytes of a beat, from tkeep.
 //
 // In:  keep, ones from bit 0 on without a hole (what follows a hole does not count).
 // Out: bytes, 0 to 8.

@@ -1,14 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// count_bank: many counters in one RAM, as a counter of 32 bits for each of fifty causes would be a third of the card.
+// count_bank: many counters in one RAM, as fifty separate counters of 32 bits would be a third of the card.
 //
-// In:  pulse, one bit for each counter, in any cycle and any number of them at once; index, whose count is wanted.
+// In:  pulse: one bit per counter, in any cycle, any number of them at once; index: the counter to be read.
 // Out: count, modulo 2^32, 2 cycles after index.
-// Latency: a pulse is in its count after N + 5 cycles at the latest; none is ever left out.
+// Latency: a pulse is in its count after N + 5 cycles at the latest; no pulse is ever lost.
 // Parameters: N counters, 9 to 2^INDEX_BITS - 1. Registers: each block `count` of registers.yaml.
 //
-// Each counter has a small one of its own, which has room for what may come until its turn: one after the other they
-// are added to their words of the RAM.
+// Each counter has its own small counter, which has room for the pulses until its turn: the small counters are added,
+// one after the other, to their words of the RAM.
 
 module count_bank #(
     parameter N          = 24,
@@ -59,7 +59,7 @@ module count_bank #(
         end
     endgenerate
 
-    // Which counter's turn it is, is chosen in two steps, of eight and then among those.
+    // The counter is selected in two steps: one of each eight, then one of these.
     logic [GROUPS*PENDING_BITS-1:0] picked_q;
     generate
         for (i = N; i < 8 * GROUPS; i = i + 1) assign pending[i*PENDING_BITS +: PENDING_BITS] = '0;
@@ -89,7 +89,7 @@ module count_bank #(
     assign write_index = clearing_q ? turn_q : add_turn_q;
     assign write_sum   = clearing_q ? 32'd0 : add_result;
 
-    // The plain template of a RAM with one port to write and one to read, twice with the same contents.
+    // The usual template of a RAM with one write port and one read port, twice with the same contents.
     always_ff @(posedge clk) begin
         if (write) sums[write_index] <= write_sum;
         add_sum_q <= sums[read_turn_q];

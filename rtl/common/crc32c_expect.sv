@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
-// What the CRC-32C register must hold after a message and the zeros that fill its last 64-bit word.
-// in:      load: checksum as it stands in the message, n_zeros (0 to 7) zero bytes to go over
-// out:     expected, is_ready: expected holds; from load + 1 + n_zeros cycles on, until the next load
-// latency: 1 + n_zeros cycles, hidden behind the message itself, whose length is known from its first word
-// Zeros are easier to add to what is expected than to take from what was computed: one small byte step instead of
-// eight matrices for the eight lengths of a last word.
+// Computes the value of the CRC-32C register after a message and the zeros that fill its last 64-bit word.
+// in:      load: checksum as in the message, and n_zeros (0 to 7), the number of zero bytes
+// out:     expected, is_ready: expected is valid, from load + 1 + n_zeros cycles on until the next load
+// latency: 1 + n_zeros cycles, while the message itself passes: its first word gives the length
+// It is easier to add the zeros to the expected value than to remove them from the computed one: this takes one small
+// byte step instead of eight matrices for the eight lengths of a last word.
 `default_nettype none
 module crc32c_expect (
     input  wire        clk,

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
-// One 64-bit word of a CRC-32C (Castagnoli, reflected 0x82f63b78), as two registered XOR trees.
+// Adds one 64-bit word to a CRC-32C (Castagnoli, reflected 0x82f63b78), with two registered XOR trees.
 // in:      data (bytes beyond the message are zero), valid, first: the word begins a message
-// out:     crc: the register after the last word taken, not inverted
+// out:     crc: the CRC register after the last word taken, not inverted
 // latency: 2 cycles from data to crc, one word a cycle
 // The trees are products with constant matrices, not 64 serial steps: that keeps each bit's depth logarithmic.
-// A message that does not fill its last word: the caller compares with a register that went over the same zeros
+// If a message does not fill its last word, the caller compares crc with a register that has passed the same zeros
 // (crc32c_expect.sv).
 `default_nettype none
 module crc32c_word (
@@ -14,7 +14,7 @@ module crc32c_word (
     input  wire [63:0] data,
     output wire [31:0] crc
 );
-    // The matrix by columns: what one set bit of the 64-bit word leaves in the register, a step more than of the bit above.
+    // The matrix by columns: the register after one set bit of the 64-bit word; each column is one step after the next.
     function [2047:0] all_columns(input [31:0] polynomial);
         integer i;
         reg [31:0] state;
@@ -37,7 +37,7 @@ module crc32c_word (
     reg [31:0] part_q, crc_q;
     reg        valid_q, first_q;
 
-    // The old register meets the first 32 bits of the word, so its matrix is the same one's first half.
+    // The old register is added to the first 32 bits of the word, so its matrix is the first half of this one.
     wire [31:0] old = first_q ? 32'hffffffff : crc_q;
     wire [31:0] part, carried;
     genvar row;

@@ -2,15 +2,15 @@
 //
 // ones_sum: the Internet checksum (RFC 1071), four 16-bit words a cycle, without a carry chain.
 //
-// In:  word, four 16-bit words, those that do not count set to 0; valid; load begins a new sum from the two seeds.
-// Out: sum_q and carry_q, two numbers whose one's complement sum is the checksum's; is_zero, the sum is 0 (0xffff), as
-//      it is over data that holds its own right checksum. The order of the bytes does not matter, if always the same.
+// In:  word: four 16-bit words, where words that do not count are 0; valid; load: begins a new sum from the two seeds.
+// Out: sum_q and carry_q: two numbers whose one's complement sum is the checksum's; is_zero: the sum is 0 (0xffff), as
+//      for data that contain their own correct checksum. The order of the bytes does not matter if it never changes.
 // Latency: 1 cycle from word to sum_q, carry_q and is_zero.
 //
 // Carries of bit 15 come back as bit 0, so each step of full adders keeps the value modulo 65535. Two numbers add up to
-// 0 modulo 65535 when each is the complement of the other: a comparison, no addition. The other two ways cannot happen
-// with seeds that are neither both 0 nor both 0xffff: a full adder gives 0 twice, or 0xffff twice, only if all three of its
-// inputs were that, so the pair before was it too. (A header of zeros, with seeds 0, is not IPv4 anyway.)
+// 0 modulo 65535 when each is the complement of the other: a comparison, no addition. Two zeros or two 0xffff also do,
+// but need seeds that are both 0 or both 0xffff: a full adder gives 0 twice, or 0xffff twice, only if all three of its
+// inputs had this value, and so the pair before. (A header of zeros, with seeds 0, is not IPv4 anyway.)
 
 module ones_sum (
     input  logic        clk,

@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
-// The fragment at the head of one board's stream, and whether the merger may use it.
-// in:      fragment_*: the board's next fragment (board_items.sv); last_*: the last event, for lateness; believed_*: how
-//          far time has come; hold: no head may change but by pop; step: last_* and believed_* change with this edge
+// Holds the fragment at the head of one board's stream, and decides whether the merger may use it.
+// in:      fragment_*: the board's next fragment (board_items.sv); last_*: the last event, for lateness; believed_*:
+//          the time reached so far; hold: only pop may change a head; step: last_*, believed_* change with this edge
 // out:     head_*: a head, shown (trusted) or doubted (too far ahead); time is 34 bits of ticks, 8 of fine time
-//          pending: a fragment is being judged; takes: pulse, one became the head (not from behind a popped one), with
-//          takes_shown; drops_late, drops_duplicate: pulses; falls_back: pulse, popped without a successor ready
-// latency: pop to next head 1 cycle where that is later, and by no more than far; else, and to an empty head, 5 cycles
-// A popped head's successor is compared with the head itself while that waits: it then needs neither the last event nor
-// what is believed. Every other fragment is judged by those, again from the start whenever they change.
+//          pending: a fragment is being judged; takes: pulse, one became the head (not the successor of a popped one),
+//          with takes_shown; drops_late, drops_duplicate: pulses; falls_back: pulse, popped without a successor ready
+// latency: pop to next head 1 cycle if that is later, and by no more than far; else, and to an empty head, 5 cycles
+// The successor of a head is compared with the head while the head waits: it then needs neither the last event nor the
+// believed time. Every other fragment is judged by those two, and again from the start whenever they change.
 `default_nettype none
 module board_head #(
     parameter HITS_BITS = 11
@@ -80,14 +80,14 @@ module board_head #(
     reg  [33:0] distance_q;
     reg         is_same_q;
     reg  [41:0] judged_q, ahead_by_q;
-    // Before the last event, or of a board that was not in it and within the window, which is closed.
+    // Late: before the last event, or within its closed window and from a board that was not in that event.
     wire        in_window = distance_q[32:8] == 25'd0 && distance_q[7:0] <= window;
     wire        is_late = has_last && (distance_q[33] || (!was_member && in_window));
     wire        is_near = has_believed && (ahead_by_q[41] || ahead_by_q <= {2'b00, far_fine});
     wire [31:0] ticks_from_last = fragment_timestamp - last_ticks[31:0];
     wire        judges_next = fragment_valid && !has_head && has_origin;
-    // A fragment leaves its register when it is the head or dropped.
-    // Nor may it be dropped while a decision is under way: a late fragment, too, says that its board is alive.
+    // A fragment leaves its register when it becomes the head or is dropped.
+    // It may not be dropped during a decision, as a late fragment, too, shows that its board is alive.
     wire        drops = state_q == LATENESS && !step && !hold && !of_head && (is_late || is_same_q);
     wire        trusts = state_q == TRUST && !step && !hold;
     assign fragment_taken = !forget && (follows_now || drops || (trusts && !of_head));

@@ -1,15 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
-// One board's items, burst by burst: fragments of the burst being merged go on, those of a burst gone are late, and the
-// board waits with anything of another burst.
-// in:      item_*: the store's items (PACKET, its fragments, END); the merger's burst and the last four that are gone
+// Reads one board's items, burst by burst: hands on fragments of the burst being merged, and drops fragments of a past
+// burst as late; with an item of another burst, the board waits.
+// in:      item_*: the store's items (PACKET, its fragments, END); the merger's burst and the last four past bursts
 //          leave: the burst is over; leave_ahead: and the board's head was never trusted; give_up: stop waiting
 // out:     fragment_*: the next fragment of the burst, with the address of its first word of hits and its packet's stamp
 //          waits, waits_with: an item of another burst stands first (waits_with_end: its END)
 //          ends: pulse, the board ended the burst; drops_late, drops_ahead: pulse, a fragment is dropped
 //          run_address: where the hits of the next item begin
 // latency: 1 cycle for a fragment, 4 for PACKET and END
-// What is of a burst neither current nor gone waits, unless the store's newest item is of the current burst again: then
-// the burst number is damaged, and its fragments are late.
+// An item of a burst that is neither current nor past waits, unless the store's newest item is of the current burst
+// again: then the item's burst number is damaged, and its fragments are late.
 `default_nettype none
 module board_items #(
     parameter HITS_BITS = 11
@@ -59,7 +59,7 @@ module board_items #(
 
     wire is_fragment = item[65:64] == FRAGMENT;
     wire [6:0] n_words = {1'b0, item[47:42]} + {6'd0, item[41:40] != 2'd0};
-    // One after the other: PACKET and END wait until the fragment before them has gone.
+    // Items keep their order: PACKET and END wait until the fragment before them has left.
     wire take = item_valid && state_q == ITEM && !leave && !f_valid_q && !left_over_q;
     wire is_gone = is_gone_q != 4'd0;
     assign item_pop = take;
@@ -72,7 +72,7 @@ module board_items #(
         left_over_q <= 1'b0;
         if (fragment_taken) f_valid_q <= 1'b0;
         if (give_up) given_up_q <= 1'b1;
-        // Looked at anew while the board waits: the merger's burst moves on. A cycle of COMPARE lies before each use.
+        // Compared again while the board waits, as the merger's burst changes. A cycle of COMPARE precedes each use.
         is_current_q <= in_burst && burst_q == burst;
         is_behind_q  <= in_burst && newest_burst == burst;
         for (i = 0; i < 4; i = i + 1) is_gone_q[i] <= gone_valid[i] && burst_q == gone[32*i +: 32];
@@ -121,7 +121,7 @@ module board_items #(
             f_valid_q  <= 1'b0;
             is_ahead_q <= leave_ahead;
             if (mode_q == PASS) mode_q <= leave_ahead ? AHEAD : LATE;
-            // What stood in front of the merger goes the same way, one cycle behind the head's own pulse.
+            // The fragment in front of the merger is dropped, too, one cycle after the head's own pulse.
             left_over_q <= f_valid_q;
         end
         if (rst) begin

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
-// What half of the boards agree on: asked rarely, so each pair of boards is compared in turn, by one comparator.
+// Finds the value that half of the boards agree on. As this is rare, one comparator compares all pairs in turn.
 // in:      start, mode; held until done: per board takes_part, is_asked and a 42-bit value
-//          BURST: which burst most boards wait with (values: burst numbers); of equals the nearest after `burst`
-//          ORIGIN: whose time most others are near to, by `far_fine` in ticks (values: timestamps); of equals the lowest board
+//          BURST: the burst that most boards wait with (values: burst numbers); of equals the nearest after `burst`
+//          ORIGIN: the time that most others are near (values: timestamps; `far_fine` in ticks); of equals the lowest
 //          DOUBT: the earliest time that half of the boards have reached, or nearly (values: head times)
-// out:     done: pulse; found, value: the answer. ORIGIN asks for no half, only for the most
+// out:     done: pulse; found, value: the answer. ORIGIN needs only the largest number of boards, not half
 // latency: BOARDS * BOARDS + 6 cycles
 `default_nettype none
 module board_votes #(

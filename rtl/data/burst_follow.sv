@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
-// Packets of all boards into the items of their stores; follows each board's bursts as receive::BurstFollower does.
-// in:      p_*: packets of mgp_parser.sv, in doubt until their END
+// Turns the packets of all boards into items of their stores; follows each board's bursts as receive::BurstFollower.
+// in:      p_*: packets of mgp_parser.sv, which are not valid before their END
 // out:     item_*: FRAGMENT {n_hits, fine, timestamp}, PACKET {stamp, burst} in front of a packet's fragments, END {stamp,
 //          burst} when the board has left a burst: its end marker (once), or a packet or marker of a new burst
 //          hits_*: their words; commit or rollback of all since the last commit; one-hot by board
-// latency: FRAGMENT 0 cycles; a packet takes 3 to 5 cycles besides its fragments
-// A store without room drops the packet whole (dropped), or with drop_when_full = 0 holds the input up (stalled) unless
-// this packet alone fills it. A burst is new unless it is the board's current one or one of the 16 before it.
+// latency: FRAGMENT 0 cycles; a packet takes 3 to 5 cycles in addition to its fragments
+// If a store has no room, the whole packet is dropped (dropped), or with drop_when_full = 0 the input stalls (stalled)
+// unless this packet alone fills the store. A burst is new unless it is the board's current one or among the last 16.
 `default_nettype none
 module burst_follow #(
     parameter BOARDS = 4
@@ -51,8 +51,8 @@ module burst_follow #(
     reg [32*BOARDS-1:0] of_current_q, of_ended_q;
     reg [BOARDS-1:0]    of_has_current_q, of_has_ended_q;
 
-    // Two cycles old here: as many lie at least between a commit and the first write of the next packet; and has_room
-    // leaves more than the writes of two cycles.
+    // has_room is two cycles old here: at least two cycles lie between a commit and the first write of the next packet,
+    // and has_room leaves more room than the writes of two cycles need.
     reg  room_q, alone_q;
     always @(posedge clk) room_q <= (has_room & one_hot_q) != {BOARDS{1'b0}};
     always @(posedge clk) alone_q <= (only_this & one_hot_q) != {BOARDS{1'b0}};
@@ -63,7 +63,7 @@ module burst_follow #(
     wire goes = writes && room_q && !full_q;
     assign stalled = holds;
     wire ends = state_q == PASS && p_valid && p_kind == END_OF_PACKET;
-    // A register's answer to every fragment, as all that unpacks them waits for it.
+    // The answer to every fragment comes from a register, as all of hit_unpack.sv waits for it.
     wire no_place = !room_q && !full_q && !drop_when_full && !alone_q;
     assign p_ready = state_q == IDLE || (state_q == PASS && !(no_place && p_kind == 2'd1));
 

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
-// The data path of the card: datagrams of up to 8 boards in, merged events out.
-// in:      the payload stream of the receive path (s_*, with stream, length and stamp beside it); cycle: the card's clock
+// The data path of the card: merges datagrams of up to 8 boards into events.
+// in:      the payload stream of the receive path (s_*, with stream, length and stamp); cycle: the card's clock
 // out:     m_*: records of merged events (event_emit.sv), a packet each; tuser: the record of an end of burst
 //          counters as pulses: verdict (one per datagram, see mgp_parser.sv), dropped packets, and those of time_merger.sv
 // latency: last word of a packet of one event to the first word of it merged: see docs/reference/card-merger.md
-// config:  as told by the modules; boards, board_ids, board_streams: source and stream of each board in use
+// config:  as described in the modules; boards, board_ids, board_streams: source and stream of each board in use
 // memory:  per board 2^ITEM_BITS items of 66 bits and 2^HITS_BITS words of hits
 `default_nettype none
 module data_path #(
@@ -108,8 +108,8 @@ module data_path #(
         end
     endgenerate
 
-    // Until when all that came was read (docs/decisions/0017-silence.md): now, unless a datagram is inside or before the
-    // door; then until that one came. While a full store holds the input up, nothing that is waited for can come: now.
+    // Time up to which all datagrams were read (docs/decisions/0017-silence.md): now, or if a datagram is inside or at
+    // the input, its arrival. While a full store stalls the input, no awaited fragment can come: then it is also now.
     reg [31:0] read_until_q, newest_stamp_q;
     always @(posedge clk) begin
         if (stalled || !(busy || s_tvalid)) read_until_q <= cycle;

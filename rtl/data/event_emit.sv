@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
-// Merged events as records of 64-bit words, their hits fetched from the boards' stores.
+// Writes merged events as records of 64-bit words, with the hits fetched from the boards' stores.
 // in:      d_*: one event: members, times, counts and hit addresses of its fragments, 0 of others; d_is_end: end of burst
 // out:     m_*: one record a packet (AXI-Stream). Word 0: {burst, timestamp}. Then for each 4 boards two words:
 //          {n_boards, missing, flags, fine, n_hits of 4 boards} (from the second 4 on the upper half is 0) and
 //          {their offsets from the event's time, 16 bits each, 1/256 tick}. Then the hits, board by board, each board's
 //          in whole words of 4: {time 1/64 tick, channel}. flags: 1 incomplete, 128 end of burst; m_tuser: end of burst
-//          in_use, use_address: per board where the hits begin that are still to be fetched
+//          in_use, use_address: per board the begin of the hits that are still to be fetched
 // latency: 4 cycles from d_valid to the first word; a word a cycle, records back to back
 `default_nettype none
 module event_emit #(
@@ -39,10 +39,10 @@ module event_emit #(
     localparam GROUPS = (BOARDS + 3) / 4;
     localparam LAST_HEADER = 2 * GROUPS;
 
-    // ---- the event in hand
+    // ---- the event that is being written
     reg                        busy_q, is_end_q, has_hits_q;
     reg [2:0]                  at_q;      // header word; LAST_HEADER + 1: hits
-    reg                        in_header_q, is_last_header_q;  // what at_q says, as much waits for it
+    reg                        in_header_q, is_last_header_q;  // the same as at_q, as much logic waits for it
     reg [31:0]                 burst_q, timestamp_q;
     reg [7:0]                  fine_q;
     reg [7:0]                  missing_q;
@@ -50,10 +50,10 @@ module event_emit #(
     reg [127:0]                offsets_q;
     reg [BOARDS-1:0]           todo_q, members_q;
     reg [HITS_BITS*BOARDS-1:0] addresses_q;
-    reg [7*BOARDS-1:0]         n_words_q;  // of each board's hits
-    reg [BOARDS-1:0]           has_one_q;  // such a word, and no more
+    reg [7*BOARDS-1:0]         n_words_q;  // words of each board's hits
+    reg [BOARDS-1:0]           has_one_q;  // the board has exactly one such word
 
-    // ---- the board in hand: the lowest with words to fetch
+    // ---- the present board: the lowest with words to fetch
     function lowest_of(input [BOARDS-1:0] flags, input [BOARDS-1:0] places);
         integer i;
         begin
@@ -80,9 +80,9 @@ module event_emit #(
             end
     end
     wire [BOARDS-1:0] others = todo_q & (todo_q - 1'b1);
-    reg  [6:0] word_q, word_2_q;  // of the board in hand; two words on
-    // Whether the event ends must be known at once, as the next may wait: each part of it stands in a register. First
-    // word of the board, which has no other; another word, which is its last; the board has none behind it.
+    reg  [6:0] word_q, word_2_q;  // word of the present board; two words later
+    // The end of the event must be known at once, as the next may wait, so each part of the condition is in a register:
+    // the first word of a board that has only one; a later word that is its last; no board after this one has words.
     reg        is_first_q, is_only_q, is_end_of_board_q, is_last_board_q;
     wire       is_last_of_board = is_first_q ? is_only_q : is_end_of_board_q;
 
@@ -156,7 +156,7 @@ module event_emit #(
     assign in_use = busy_q ? members_q : {BOARDS{1'b0}};
     assign use_address = addresses_q;
 
-    // ---- words on their way: 4 stages beside the stores' registers, then a FIFO that always has room for them
+    // ---- words on their way: 4 stages parallel to the stores' registers, then a FIFO that always has room for them
     reg  [3:0]            valid_q, is_hit_q, last_q, user_q;
     (* mem2reg *) reg [63:0] header_q[0:3];  // registers: all move at once
     (* mem2reg *) reg [2:0] board_q[0:3];  // registers: all move at once

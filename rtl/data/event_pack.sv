@@ -1,14 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
-// Merged events into the records of the memory path, which wants a record's length before its first word.
+// Packs merged events into records for the memory path, which needs a record's length before its first word.
 // in:      s_*: merged events (event_emit.sv), a packet each, tuser with the last word of an end of burst; stamp and
 //          parsed of the newest datagram; now, the cycle counter
 // out:     m_*: whole events, one or more a record, with length in bytes, and the stamps of the first of them; an end
-//          of burst is the last of its record (m_end_of_burst). is_empty: nothing is inside
+//          of burst is the last of its record (m_end_of_burst). is_empty: no event is inside
 // latency: with nothing else to write 6 cycles (8 with more than 4 boards) from an event's first word in to the first
-//          out, behind another record 2 cycles from that one's end; then a word a cycle
+//          out, after another record 2 cycles from the end of that; then a word a cycle
 // memory:  2^WORDS_LOG2 words of 64 bits, 16 records of 108 bits
-// Events that come while a record is written make the next one, up to LIMIT words; of more an event makes its own. An
-// event that finds nothing to be written makes a record as soon as its counts tell how long it is.
+// Events that come while a record is written make the next record, up to LIMIT words; a longer event makes its own. If
+// no record is being written, an event makes a record as soon as its counts give its length.
 `default_nettype none
 module event_pack #(
     parameter BOARDS     = 4,
@@ -44,7 +44,7 @@ module event_pack #(
     reg                 room_q;
     wire [WORDS_LOG2:0] n_words = in_q - out_q;
     wire [4:0]          n_closed = closed_in_q - closed_out_q;
-    wire                is_closed = closed_in_q != closed_out_q;  // one at least
+    wire                is_closed = closed_in_q != closed_out_q;  // at least one record is
     assign s_tready = room_q;
 
     wire        take = s_tvalid && room_q;
@@ -57,8 +57,8 @@ module event_pack #(
     wire [10:0] together = open_words_q + event_next_q;
     wire        is_beyond = together > LIMIT;
     wire [95:0] event_stamps = is_first ? {now, parsed, stamp} : event_stamps_q;
-    wire        is_hungry;  // nothing else to be written
-    // An end of burst always joins, so that one record at most is closed in a cycle.
+    wire        is_hungry;  // no other record to be written
+    // An end of burst always joins the open record, so that at most one record is closed in a cycle.
     wire        too_many = event_done && is_open && !s_tuser && is_beyond;
     wire        close = too_many || (event_done && s_tuser) || early || (is_hungry && (is_open || event_done));
 

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-// One board's items and hits between parser and merger. What is written counts from its commit on, or never.
+// Stores one board's items and hits between parser and merger. Written items become readable with commit, or never.
 // in:      item_we, item; hits_we, hits; commit or rollback of all written since the last one (in a cycle without writes)
-//          read_address: word of hits asked for; free_address: words before it are needed no more
+//          read_address: word of hits to be read; free_address: words before it are no longer needed
 // out:     next_*: items in the order of writing, shown until next_pop; read_data: 3 cycles after read_address
-//          has_room: for 4 more of each; only_this: no committed item is left inside, told a cycle later; is_crowded: over
+//          has_room: for 4 more of each; only_this: no committed item is left inside, a cycle later; is_crowded: over
 //          3/4 full
 //          newest_burst: of the last PACKET or END committed
 // latency: 3 cycles from commit to next_valid, then an item a cycle

@@ -1,14 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 // Walks the events of an MGP packet and unpacks their hits, 9 or 16 bits each: the decompressor.
-// in:      start: n_events, payload_bytes, with_time of the packet; is_off: nothing is walked, its words only pass by
-//          w_*: the words behind the packet's header
+// in:      start: n_events, payload_bytes, with_time of the packet; is_off: its words only pass and are not unpacked
+//          w_*: the words after the packet's header
 // out:     f_*: one beat per 1 to 4 hits, f_first on the first (or only) beat of a fragment; hit i of a beat is
 //          f_hits[16*i+8:16*i] channel, f_hits[16*i+15:16*i+9] its time in 1/64 tick, 0 for 9-bit hits and beyond the last
 //          done: the packet is through; verdict: ok, event_truncated, wrong_event_count or wrong_hit, the first of them
 // latency: 3 cycles from the third word buffered (or the last) to a beat; one beat a cycle, 4 hits at most, its
 //          fragment's 6-byte header included, as long as the words come that fast (8 bytes a cycle)
 // config:  n_channels: channels from here on are a wrong_hit; 512: none
-// What comes out is in doubt until the packet's verdict: beats of a truncated event may be among it.
+// Beats are not valid before the packet's verdict: they may belong to a truncated event.
 `default_nettype none
 module hit_unpack (
     input  wire        clk,
@@ -42,19 +42,19 @@ module hit_unpack (
     reg [1:0]  state_q;
     reg        last_in_q, with_time_q;
     reg [15:0] n_left_q;
-    reg [16:0] rest_q;    // bytes of the packet that no event has taken; negative: an event reached beyond them
+    reg [16:0] rest_q;    // bytes of the packet not taken by an event; negative: an event was longer than the packet
     reg [7:0]  hits_left_q;
     reg        is_half_q; // 9-bit hits: the next 4 begin in the middle of a byte
     reg [3:0]  flush_q;
     reg        at_header_q, left_more_q, none_left_q, is_short_q;  // hits_left_q == 0, > 4; n_left_q == 0; rest_q < 6
 
-    // ---- words: a ring of 4, read at a byte's place in it. Beside each word, how many bytes a fragment's first beat takes
-    // if its number of hits is this or that byte: it must be known within the cycle, as the next beat begins behind it.
+    // ---- words: a ring of 4, read from any byte. Each word is stored with the length of a fragment's first beat
+    // if its number of hits is this or that byte: it must be known within the cycle, as the next beat begins after it.
     (* mem2reg *) reg [95:0] word_q[0:3];  // registers: three are read at once
     reg [4:0] at_q;  // word, byte of it
-    // at_q + 5: where a fragment's number of hits stands. The next step begins here: kept apart, and twice, one for what
-    // the next step waits for and one for all else, as the wires to both together are long. The second one is inverted:
-    // of two alike synthesis makes one.
+    // at_q + 5: the place of a fragment's number of hits, with which the next step begins. It is kept in two registers,
+    // one for the next step and one for all other logic, as the wires to both together are long. The second one is
+    // inverted, since synthesis would merge two equal registers.
     reg [4:0] next_at_q, not_n_at_q;
     wire [4:0] n_at = ~not_n_at_q;
     reg [1:0] put_at_q;
@@ -118,7 +118,7 @@ module hit_unpack (
     wire put_word = take_word && !w_empty && state_q == WALK;
     assign w_ready = !last_in_q && (state_q == DRAIN || (state_q == WALK && !n_words_q[2]));
 
-    // Words that a step leaves behind; a truncated packet has fewer than its events say.
+    // Words that remain after a step; a truncated packet has fewer than its events need.
     function [2:0] words_after(input [2:0] n, input [1:0] gone, input put);
         case (n)
             3'd0: words_after = {2'd0, put};
@@ -177,7 +177,7 @@ module hit_unpack (
     reg  [3:0]  walked_q;
 
     always @(posedge clk) begin
-        // How many the step leaves behind is known last: all three answers wait for it.
+        // The number of words that remain after the step is known last: all three answers are ready before.
         n_words_q <= step && after[4] ? words_after(n_words_q, 2'd2, put_word) :
                      step && after[3] ? words_after(n_words_q, 2'd1, put_word) : words_after(n_words_q, 2'd0, put_word);
         if (take_word && w_last) last_in_q <= 1'b1;
@@ -268,7 +268,7 @@ module hit_unpack (
             s2_fine_q      <= s1_fine_q;
             s2_n_hits_q    <= s1_n_hits_q;
             s2_hits_q      <= hits;
-            // rest_q is as it was left by this beat's event: a truncated one has no hits to be wrong.
+            // rest_q still belongs to this beat's event: a truncated event has no wrong hits.
             if (s1_valid_q && is_wrong && !rest_q[16]) wrong_hit_q <= 1'b1;
         end
         if (state_q == IDLE) wrong_hit_q <= 1'b0;

@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
-// The rules of the merger by time: when an event goes, which boards are waited for, where bursts begin and end. The same
-// as engine/events (board_join.cpp, merger.cpp), one step at a time.
+// The rules of the merger: when an event is sent, which boards it waits for, where bursts begin and end. They are those
+// of engine/events (board_join.cpp, merger.cpp), one step at a time.
 // in:      per board: shown and doubted heads, what it waits with, pulses of board_head.sv and board_items.sv; the
-//          earliest head (first_*), is_near_first: a head within the window after it; now: until when input was read
-// out:     fire: the event of is_near_first goes, and its heads with it; hold: heads must not change but by fire
+//          earliest head (first_*), is_near_first: a head within the window after it; now: all before was read
+// out:     fire: the heads in is_near_first leave as one event; hold: only fire may change heads
 //          begin_burst, set_origin, leave_burst, believe: pulses; silenced, gives_up, stops_doubt per board
 // latency: heads complete to fire: TREE + 3 cycles; from one event to the next TREE + 3 (4 boards: 5)
 // config:  boards in use, n_boards of them, timeout in cycles
-// A board whose fragment is being judged is given 8 cycles before an event goes without it.
+// If a board's fragment is being judged, an event waits up to 8 cycles for it.
 `default_nettype none
 module merge_control #(
     parameter BOARDS = 4,
@@ -86,14 +86,14 @@ module merge_control #(
 
     wire goes_now = in_burst_q && has_origin_q && nobody_waited && any_shown;
     assign fire = state_q == FIRE && can_emit;
-    // From the moment a decision may begin, heads stand still; the vote on a doubt is such a decision, too.
+    // From the moment a decision may begin, heads must not change; the vote on a doubt is such a decision, too.
     assign hold = state_q == TIMES || state_q == FIRE || ((state_q == VOTE || state_q == APPLY) && mode_q == DOUBT) ||
                   state_q == READY || state_q == LEAVE;
-    // What lies behind a head that nobody followed has no say in when the burst ends.
+    // Fragments after a head that half of the boards did not follow do not delay the end of the burst.
     wire all_quiet = (is_quiet | doubted | ~boards) == {BOARDS{1'b1}};
     wire is_over = in_burst_q && has_origin_q && !any_shown && nobody_waited && (half_ended_q || half_waits_q);
 
-    // ---- time-outs: since when, and is it over; looked at in WAIT only, two cycles after anything changed
+    // ---- time-outs: their begin, and whether they are over; used in WAIT only, two cycles after any change
     wire        has_since = any_shown || over_since_valid_q;
     wire [31:0] since = any_shown ? first_stamp : over_since_q;
     reg  [31:0] waited_q, stuck_for_q;
@@ -110,7 +110,7 @@ module merge_control #(
         gives_up_q <= {BOARDS{1'b0}};
         waits_before_q <= waits;
 
-        // ---- what boards are known to be
+        // ---- the state of each board
         half_ended_q <= {count(ended_q & boards), 1'b0} >= {1'b0, n_boards};
         if (in_burst_q) begin
             ended_q  <= ended_q | ends;
@@ -129,7 +129,7 @@ module merge_control #(
         if (!waits_since_valid_q) waits_since_q <= newest_stamp;
         waited_q    <= now - since;
         timed_out_q <= has_since && !waited_q[31] && waited_q >= timeout;
-        // Boards without room whose item, or head, nobody follows.
+        // Boards without room whose item, or head, other boards do not follow.
         is_crowded_q <= ((waits | doubted) & is_crowded) != {BOARDS{1'b0}} && !half_waits_q;
         if (!is_crowded_q) crowded_since_q <= now;
         crowded_for_q <= now - crowded_since_q;
@@ -189,7 +189,7 @@ module merge_control #(
                     has_origin_q <= 1'b1;
                 end
             end
-            // The pulse of APPLY takes effect; boards look at their heads anew.
+            // The pulse of APPLY takes effect; boards judge their heads again.
             OUT: begin
                 cycles_q <= 4'd0;
                 state_q  <= SETTLE;
@@ -205,7 +205,7 @@ module merge_control #(
                 cycles_q      <= 4'd0;
                 state_q       <= FETCH;
             end
-            // The first fragments of those that wait for the burst come forward: they lie behind their packets.
+            // The first fragments of boards that wait for the burst become heads: they are stored after their packets.
             FETCH: begin
                 cycles_q <= cycles_q == 4'd8 ? cycles_q : cycles_q + 4'd1;
                 if (cycles_q == 4'd8 && (has_next & begun_q) == begun_q) begin

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// A register stage before the merger, which cuts the way of valid and that of ready.
-// in:      payloads (s_*); s_side: what is said beside a payload's first word and holds to its last
-// out:     the same, a cycle later (m_*); m_side speaks of a payload while its first word stands there, no longer
-// latency: 1 cycle, a word a cycle; a first word behind one that has not left yet waits for that (payloads of one word
+// A register stage before the merger, which cuts the combinational paths of valid and of ready.
+// in:      payloads (s_*); s_side: values that accompany a payload's first word and hold to its last
+// out:     the same, a cycle later (m_*); m_side belongs to a payload only while its first word is offered
+// latency: 1 cycle, a word a cycle; a first word waits until an earlier first word has left (payloads of one word
 //          only), so that one register is enough for the side
 `default_nettype none
 module merge_entry #(

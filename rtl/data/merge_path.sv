@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
-// The merger as the card has it: datagrams in, records of merged events out, with what the host sets and counts.
-// in:      s_*: payloads of the receive path; settings as registers.yaml has them (`merger`, `board`), always of 8
+// The merger in the card: turns datagrams into records of merged events, with the host's settings and counters.
+// in:      s_*: payloads of the receive path; settings of registers.yaml (`merger`, `board`), always for 8
 //          boards
 // out:     m_*: records for the memory path (event_pack.sv), with length and stamps; pulses for counters, per board 8
 //          of them; fragments, hits: sums; silent, ended: per board; idle: no datagram and no record is inside
 // latency: that of data_path and event_pack; pulses a cycle more
-// registers: a change of them while datagrams come affects from then on what the modules look at: not to be done
+// registers: do not change them while datagrams come, as the modules would use the new values at once
 `default_nettype none
 module merge_path #(
     parameter BOARDS    = 4,

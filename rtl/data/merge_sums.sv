@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Sums of which more than one may come in a cycle: fragments merged, and hits in merged records.
-// in:      n_merged: fragments of the event that goes in this cycle; m_*: the words of merged records (event_emit.sv)
+// Counts merged fragments, and hits in merged records, several of which may come in one cycle.
+// in:      n_merged: fragments of the event sent in this cycle; m_*: the words of merged records (event_emit.sv)
 // out:     fragments, hits: modulo 2^32
 // latency: 2 cycles
 `default_nettype none
@@ -19,7 +19,7 @@ module merge_sums #(
     reg [31:0] fragments_q, hits_q;
     reg [9:0]  more_q;
     reg [3:0]  n_merged_q;
-    reg [2:0]  at_q;  // word of the record; 4: any behind those with counts
+    reg [2:0]  at_q;  // word of the record; 4: any word after those with counts
     wire       has_counts = at_q == 3'd1 || (BOARDS > 4 && at_q == 3'd3);
     always @(posedge clk) begin
         n_merged_q  <= n_merged;

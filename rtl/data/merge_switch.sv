@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
-// Which way payloads go: to the memory path as they are, or to the merger, whose records join them.
+// Sends payloads to the memory path unchanged, or to the merger, whose records go to the memory path, too.
 // in:      merge: a register that may change at any time; p_*: payloads of the receive path; r_*: records of merged
-//          events (valid, ready and last only: all else goes past this module)
-// out:     merge_valid: the payload's word is the merger's; s_*: what the memory path takes; is_merged: that is a
+//          events (only valid, ready and last: the other signals do not pass this module)
+// out:     merge_valid: the payload's word goes to the merger; s_*: input of the memory path; is_merged: that is a
 //          record's
-// latency: none; 1 cycle where a record follows a payload, or a payload a record, that had nobody waiting behind it. A
-//          payload's way is that which merge says when its first word is first offered; its other words follow it.
-//          Records and payloads alternate where both wait; none is left before its end.
+// latency: none; 1 cycle when a record follows a payload, or a payload a record, if the second did not wait yet. The
+//          value of merge when a payload's first word is first offered decides for all its words.
+//          Records and payloads alternate if both wait; neither is interrupted before its end.
 `default_nettype none
 module merge_switch (
     input  wire clk,
@@ -29,7 +29,7 @@ module merge_switch (
     wire direct_valid = p_valid && !way;
     assign merge_valid = p_valid && way;
 
-    // Whose turn it is stands in a register: whoever waits for ready behind it is far away.
+    // A register says whose turn it is, as the modules that wait for ready are far away on the card.
     reg  is_merged_q, inside_q;
     assign is_merged = is_merged_q;
     assign s_valid = is_merged_q ? r_valid : direct_valid;

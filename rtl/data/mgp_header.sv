@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
-// The header of an MGP packet (docs/reference/mgp.md), checked while it passes; the words behind it go on.
-// in:      the payload stream of one UDP datagram (s_*), byte 0 in tdata[7:0]; length, stream and stamp beside it
-// out:     w_*: the words behind the header; a packet without any gives one empty word. Header fields and the verdicts
+// Checks the header of an MGP packet (docs/reference/mgp.md) while it passes, and passes on the words after it.
+// in:      the payload stream of one UDP datagram (s_*), byte 0 in tdata[7:0], with length, stream and stamp
+// out:     w_*: the words after the header; a packet without any gives one empty word. Header fields and the verdicts
 //          that need no checksum (early: before it, late: after it) hold while the packet's first word is offered
 //          sum_*: once per packet, a few cycles after its last word: checksum and frame are right; until sum_taken
 // latency: 1 cycle from word to word; one word a cycle. A packet's third word waits for the last packet's sum_taken
-// config:  board_ids, board_streams: which source on which stream is which board; board_mask: boards in use
+// config:  board_ids, board_streams: source and stream of each board; board_mask: boards in use
 `default_nettype none
 module mgp_header #(
     parameter BOARDS = 4
@@ -46,7 +46,7 @@ module mgp_header #(
     localparam [3:0] OK = 0, TOO_SHORT = 1, WRONG_MAGIC = 2, WRONG_VERSION = 3, WRONG_LENGTH = 4, WRONG_FLAGS = 5,
                      UNKNOWN_SOURCE = 6, WRONG_EVENT_COUNT = 9;
 
-    reg [2:0]  beat_q;  // 0 to 3: header, 4: behind it
+    reg [2:0]  beat_q;  // 0 to 3: header, 4: after it
     reg        w_valid_q, w_last_q, w_empty_q;
     reg [63:0] w_data_q;
     reg        sum_valid_q, waits_q, ended_q;
@@ -123,7 +123,7 @@ module mgp_header #(
     assign burst_id = burst_q;
     assign stamp = stamp_q;
 
-    // ---- words behind the header
+    // ---- words after the header
     always @(posedge clk) begin
         if (room) w_valid_q <= 1'b0;
         if (take) begin

@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
-// MGP datagrams in, fragments out, with the verdicts of docs/reference/mgp.md in the order in which it lists them.
+// Turns MGP datagrams into fragments, and checks them in the order of the verdicts in docs/reference/mgp.md.
 // in:      the payload stream of the receive path (s_*)
-// out:     p_*: per packet worth looking at one START, its fragments' beats (FRAGMENT, see hit_unpack.sv), one END.
+// out:     p_*: per packet with a valid header one START, its fragments' beats (FRAGMENT, see hit_unpack.sv), one END.
 //          START: p_board, p_burst, p_stamp, p_marker (1 a burst begins, 2 it has ended). END: p_good: keep it all;
-//          otherwise nothing of it is to be used. One packet is between START and END at a time
-//          verdict_valid, verdict: once per datagram, numbered as wire::Verdict; 13: bad_frame, one whose bytes are not
-//          those that its length field or the receive path vouch for, which software never sees
-//          busy, busy_stamp: a datagram is inside, and when it came
-// latency: 10 cycles from the fifth word to the first fragment's beat; END 5 to 8 cycles behind the last word
+//          otherwise nothing of it may be used. Only one packet is between START and END at a time
+//          verdict_valid, verdict: once per datagram, numbered as wire::Verdict; 13: bad_frame, a datagram whose length
+//          differs from its length field, or that the receive path marks as bad, which software never sees
+//          busy, busy_stamp: a datagram is inside, and the time of its arrival
+// latency: 10 cycles from the fifth word to the first fragment's beat; END 5 to 8 cycles after the last word
 `default_nettype none
 module mgp_parser #(
     parameter BOARDS = 4
@@ -68,7 +68,7 @@ module mgp_parser #(
         .in_frame(in_frame)
     );
 
-    // ---- one packet: what its header said, held while its words are walked
+    // ---- one packet: its header fields, held while its words are unpacked
     reg [2:0]  state_q;
     reg [3:0]  early_q, late_q, verdict_q;
     reg [2:0]  board_q;

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
-// The fragments of up to 8 boards that lie within a window after the earliest of them, as one event: the rules of
-// engine/events in hardware.
-// in:      per board the items of its store (fragment_store.sv), crowded and newest burst; now: until when (cycles) all
-//          input was read; newest_stamp: when the newest datagram came
+// Merges the fragments of up to 8 boards that lie within a window after the earliest of them into one event: the rules
+// of engine/events in hardware.
+// in:      per board the items of its store (fragment_store.sv), crowded and newest burst; now: all input before
+//          this time (cycles) was read; newest_stamp: arrival of the newest datagram
 // out:     m_*: records of merged events and ends of burst (event_emit.sv); free_addresses back to the stores
 //          counters, each a pulse: events by outcome, n_merged fragments with each; per board late, duplicate, ahead
-//          (nobody followed), missing, silenced
+//          (other boards did not follow), missing, silenced
 //          for checks, per board: shown, doubted: its head is trusted, or not yet; taken: pulse, the merger has seen the
 //          board's next fragment; waiting: with another burst; and the current burst; jump: pulse, half of the boards have
 //          made one
@@ -62,7 +62,7 @@ module time_merger #(
     localparam TREE = BOARDS <= 2 ? 1 : BOARDS <= 4 ? 2 : 3;
     localparam [1:0] VOTE_BURST = 0, VOTE_ORIGIN = 1;
 
-    // ---- what all boards are judged by
+    // ---- values by which all boards are judged
     reg [31:0]       burst_q;
     reg [127:0]      gone_q;
     reg [3:0]        gone_valid_q, n_boards_q;
@@ -118,7 +118,7 @@ module time_merger #(
         end
     endgenerate
 
-    // ---- the earliest, and who is within the window after it
+    // ---- the earliest head, and the heads within the window after it
     wire        first_valid;
     wire [41:0] first_time;
     wire [2:0]  first_board;
@@ -149,8 +149,8 @@ module time_merger #(
     reg  [BOARDS-1:0] waits_same_q;
     reg               d_valid_q, d_is_end_q;
     wire              d_ready;
-    // Not in the cycle in which it is given away: whether event_emit ends its event is known too late for a decision of
-    // all boards, and an event takes longer to emit than the next to be decided.
+    // Not free in the cycle in which event_emit ends its event: this is known too late for a decision of all boards,
+    // and deciding on the next event takes less time than emitting this one.
     wire              can_emit = !d_valid_q;
     merge_control #(.BOARDS(BOARDS), .TREE(TREE)) u_control (
         .clk(clk), .rst(rst), .boards(boards), .n_boards(n_boards_q), .timeout(timeout), .now(now),

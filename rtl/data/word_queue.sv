@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// A queue of 16 words with a registered output. It trusts its writer to put nothing into a full queue (n_inside).
+// A queue of 16 words with a registered output. The writer must not put a word into a full queue (n_inside).
 // in:      put, put_word; take: the word shown is taken (ignored where none is)
 // out:     is_there, word; n_inside: words inside, the one shown included
 // latency: 2 cycles from put to is_there; a word a cycle

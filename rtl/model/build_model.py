@@ -113,7 +113,7 @@ def verilator_includes(folder: pathlib.Path) -> list[str]:
 
 
 def build_shared(path: pathlib.Path, boards: int) -> None:
-    """The card as a shared library. What is there stays until the new one is whole: a run may have it open.
+    """Builds the card as a shared library. An existing library stays until the new one is complete: a run may use it.
 
     Raises CalledProcessError with the compiler's own words on stderr."""
     folder = build_library({"BOARDS": boards}, "nanet_io")

@@ -12,18 +12,18 @@
 
 #include "wire/verdict.hpp"
 
-/// What goes into the card's merger and what comes out, without the model.
+/// Datagrams for the card's merger, and its events, without the model.
 namespace card {
 
 inline constexpr std::uint32_t n_boards = DATA_BOARDS;
-inline constexpr unsigned bad_frame = 13;  ///< behind wire::Verdict
+inline constexpr unsigned bad_frame = 13;  ///< the first number after wire::Verdict
 
 struct Datagram {
     std::uint32_t board = 0;  ///< its stream
     std::vector<std::byte> bytes;
     bool is_bad = false;             ///< tuser of its last beat
-    std::uint32_t pause_cycles = 0;  ///< before its first beat
-    std::uint64_t stamp = 0;         ///< cycle of its first beat, once it has been sent
+    std::uint32_t pause_cycles = 0;  ///< cycles without data before its first beat
+    std::uint64_t stamp = 0;         ///< cycle of its first beat, set when it has been sent
 };
 
 struct Event {
@@ -53,8 +53,8 @@ struct Config {
     std::uint32_t channels_per_board = 488;
 };
 
-/// One merged event of a record: hits numbered through the detector, times from the event's, as the software has them.
-/// Returns the number of words that it has; an end of burst has flag 128.
+/// Reads one merged event of a record: hit ids of the whole detector and times relative to the event's, as in software.
+/// Returns its number of words; an end of burst has flag 128.
 inline std::size_t read_event(std::span<const std::uint64_t> words, std::uint32_t channels_per_board, Event& event) {
     const std::size_t n_head = 1 + 2 * ((n_boards + 3) / 4);
     std::size_t at = n_head;

@@ -14,48 +14,48 @@
 #include "card_events.hpp"
 #include "software_path.hpp"
 
-/// The software as the card's shadow. With faults, what becomes of a fragment depends on what is at hand when an event
-/// goes. So the software is given each fragment when the card's merger has seen it, and takes a step whenever the card
-/// has decided something: an event, a jump, silences, where a burst begins and ends. Each step may hand on one event or
-/// one end of burst, if that is what the card did, and nothing otherwise; and no time passes but when the card says
-/// that a time-out is over. What the software then does is its own. When a store is nearly full the card gives up what
-/// nobody follows; the software, which holds no more than heads here, would not: stores must be deep enough.
+/// Makes the software follow the card. With faults, the outcome of a fragment depends on which fragments have arrived
+/// when an event is sent. So the software gets each fragment when the card's merger has seen it, and makes a step when
+/// the card has decided something: an event, a jump, silences, the begin or end of a burst. Each step may hand on one
+/// event or one end of burst if the card has, and nothing otherwise; time advances only when the card reports the end
+/// of a time-out. All else the software decides itself. When a store is nearly full, the card drops heads that other
+/// boards do not follow; the software, which holds only heads here, would not: stores must be deep enough.
 class CardFollower {
   public:
-    /// A batch of one event; incomplete ones are kept, as no back-pressure would hold up those that are rejected.
+    /// A batch has one event; incomplete events are kept, as back-pressure would not delay rejected ones.
     explicit CardFollower(software::Path& path) : path_(path) {}
 
     bool is_verbose = false;
 
-    /// Committed to the board's store.
+    /// Takes a block that was committed to the board's store.
     void queue(std::uint32_t board, const software::Block& block) {
         if (block.is_end) of_[board].queue.push_back(block);
         for (const software::Fragment& f : block.fragments)
             of_[board].queue.push_back({{f}, block.burst_id, false, block.stamp});
     }
 
-    /// Before each edge. Returns what the software does not do as the card does, "" when all is well.
+    /// Call it before each edge. Returns the first difference between software and card; "": there is none.
     std::string follow(const Vdata_path& top, std::uint64_t cycle) {
         cycle_ = cycle;
         burst_ = top.burst;
         flags_ = {top.shown, top.doubted, top.silent, top.ended};
         for (std::uint32_t b = 0; b < card::n_boards; ++b) follow_board(top, b);
-        // A head's successor that is at hand when the event goes is seen with it, a cycle later.
+        // A head's successor that is in the store when the event is sent is seen with it, a cycle later.
         if (n_decided_ > n_stepped_) step_event();
         n_decided_ += top.event_complete || top.event_incomplete;
         if (top.burst_begins) give_waiting(), step("a burst begins", 0);
         if (top.jump) step("a jump", 0);
         if (top.silenced) give_waiting(), step("silence", 0, top.read_until + slack);
         if (top.burst_over) end_burst(top);
-        // Conditions for time-outs begin when they are looked at.
+        // Conditions for time-outs begin when they are checked.
         if (cycle_ - last_active_ == quiet_cycles) step("quiet", 0);
         return std::exchange(failure_, "");
     }
 
-    /// Dropped by the card as late, since their board was in the current burst again behind them: the software keeps
-    /// them until their burst comes (docs/reference/card-merger.md, difference 2).
+    /// Number of fragments that the card dropped as late, as later ones of their board were in the current burst again:
+    /// the software keeps them until their burst comes (docs/reference/card-merger.md, difference 2).
     std::uint64_t n_behind(std::uint32_t board) const { return of_[board].n_behind; }
-    /// What the card has not come to.
+    /// Number of fragments that the card's merger has not reached.
     std::uint64_t n_left(std::uint32_t board) const {
         const auto& queue = of_[board].queue;
         return static_cast<std::uint64_t>(std::count_if(queue.begin(), queue.end(), [](auto& b) { return !b.is_end; }));
@@ -63,14 +63,14 @@ class CardFollower {
 
   private:
     using Counter = anello::events::BuildCounter;
-    /// The software notes later than the card since when it waits: when it is given what the wait begins with.
+    /// The software notes the begin of a wait later than the card: when it gets the fragment with which it begins.
     static constexpr std::int64_t slack = 2000;
     static constexpr std::uint64_t quiet_cycles = 40;
 
     struct Board {
         std::deque<software::Block> queue;       ///< one fragment, or an end, each
-        bool is_given = false;                   ///< the first of them waits, and the software has it
-        bool waits = false, has_waited = false;  ///< with the first of them
+        bool is_given = false;                   ///< the first of the queue waits, and the software has it
+        bool waits = false, has_waited = false;  ///< the board waits, or has waited, with the first of the queue
         bool is_doubted = false;
         std::uint64_t n_behind = 0;
     };
@@ -104,7 +104,7 @@ class CardFollower {
             pass_end(b);
         board.has_waited = true;
     }
-    /// The card says nothing of an end of a burst that has gone, nor of one before packets of the current burst.
+    /// The card does not report the end of a past burst, nor an end before packets of the current burst.
     void pass_end(std::uint32_t b) {
         if (!of_[b].is_given && of_[b].queue.front().burst_id == burst_) give(b);
         pop(b);
@@ -140,7 +140,7 @@ class CardFollower {
         of_[b].queue.pop_front();
         of_[b].is_given = of_[b].has_waited = false;
     }
-    /// What boards wait with matters when bursts begin and end.
+    /// The items that boards wait with matter when bursts begin and end.
     void give_waiting() {
         for (std::uint32_t b = 0; b < card::n_boards; ++b) {
             Board& board = of_[b];
@@ -167,7 +167,7 @@ class CardFollower {
         if (path_.value(Counter::events_built) != n_stepped_) fail("the software does not make this event");
     }
     void end_burst(const Vdata_path& top) {
-        // Where half of the boards have ended it, nobody asks what boards wait with, and the card may yet drop it.
+        // If half of the boards have ended the burst, waiting items do not count, and the card may still drop this one.
         const std::uint32_t ended = top.ended;
         if (2 * std::popcount(ended) < static_cast<int>(card::n_boards)) give_waiting();
         gone_[n_gone_++ % gone_.size()] = burst_;
@@ -187,6 +187,6 @@ class CardFollower {
     std::uint32_t burst_ = 0;
     struct {
         unsigned shown, doubted, silent, ended;
-    } flags_{};  ///< of the card, to be told
+    } flags_{};  ///< the card's flags, for messages
     std::string failure_;
 };

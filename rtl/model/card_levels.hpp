@@ -8,8 +8,8 @@
 #include "Vnanet_io___024root.h"
 #include "receive/nanet/nanet_abi.h"
 
-/// A probe in the model, which costs the card no logic: how full its stores have been, read where Verilator keeps their
-/// pointers. What has another name in the sources is left at 0 of 0; rtl/tests/test_in_the_chain.py finds that out.
+/// A probe in the model, which needs no logic in the card: it reads how full the stores have been from Verilator's copy
+/// of their pointers. A pointer renamed in the sources gives 0 of 0, which rtl/tests/test_in_the_chain.py detects.
 namespace levels {
 
 template <typename T, std::size_t n>
@@ -41,7 +41,7 @@ void note_payloads(const Root& root, anello_nanet_levels& levels) {
         note(STORE(b, n_items_q), places(STORE(b, item_ram)), levels.store_items);                                  \
         note(STORE(b, n_words_q), places(STORE(b, hits_ram)), levels.store_words);                                  \
     }
-/// Of the fullest board.
+/// Level of the fullest board.
 template <typename Root>
 void note_stores(const Root& root, anello_nanet_levels& levels) {
     NOTE_STORE(0)
@@ -60,7 +60,7 @@ void note_stores(const Root& root, anello_nanet_levels& levels) {
 template <typename Root>
 void note_merged(const Root& root, anello_nanet_levels& levels) {
     if constexpr (requires { PACK(words), PACK(in_q), PACK(out_q); }) {
-        constexpr std::uint32_t one_more_bit = 2;  // of the pointers, so that full and empty differ
+        constexpr std::uint32_t one_more_bit = 2;  // pointers have one more bit, so that full and empty differ
         const std::uint32_t size = places(PACK(words));
         note((std::uint32_t{PACK(in_q)} - PACK(out_q)) & (one_more_bit * size - 1), size, levels.merged_words);
     }

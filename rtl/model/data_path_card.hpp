@@ -16,7 +16,7 @@
 #include "Vdata_path.h"
 #include "card_events.hpp"
 
-/// The Verilated data path with its ports as vectors of datagrams and events; steps of one cycle.
+/// Runs the Verilated data path in steps of one cycle, with its ports as vectors of datagrams and events.
 namespace card {
 
 class Card {
@@ -49,7 +49,7 @@ class Card {
     bool sent_all() const { return waiting_.empty() && at_ == 0; }
     std::size_t n_waiting() const { return waiting_.size(); }
 
-    /// One cycle. Pulses of the cycle are in top() before its edge; see the callback.
+    /// Runs one cycle. Pulses of the cycle are in top() before its edge; see the callback.
     template <typename BeforeEdge>
     void step(BeforeEdge before_edge) {
         drive();
@@ -72,9 +72,9 @@ class Card {
     std::uint64_t cycle = 0;
     Counts counts;
     std::vector<Event> events;
-    std::vector<std::uint32_t> burst_ends;  ///< events before each
+    std::vector<std::uint32_t> burst_ends;  ///< number of events before each end
     std::uint64_t first_event_cycle = 0, last_event_cycle = 0, n_words = 0, n_input_beats = 0;
-    /// Called with every verdict, in the order of the datagrams: what the software says of the same.
+    /// Sent datagrams without a verdict yet, in their order: each verdict is compared with the software's.
     std::deque<Datagram> in_doubt;
 
   private:
@@ -102,7 +102,7 @@ class Card {
     bool chance(double share) { return share > 0 && std::uniform_real_distribution<>(0, 1)(random_) < share; }
 
     void drive() {
-        // AXI-Stream: what is offered stays offered until it is taken.
+        // AXI-Stream: an offered word stays offered until it is taken.
         if (!top_.s_tvalid || was_taken_) {
             was_taken_ = false;
             const bool pauses = !waiting_.empty() && at_ == 0 && waiting_.front().pause_cycles > 0;
@@ -116,7 +116,7 @@ class Card {
         Datagram& datagram = waiting_.front();
         if (at_ == 0) datagram.stamp = cycle;
         const std::size_t n_left = datagram.bytes.size() - 8 * at_;
-        std::uint64_t word = random_();  // what fills the last beat is not zero on a real line either
+        std::uint64_t word = random_();  // on a real line, too, the bytes that fill the last beat are not zero
         const std::size_t n = std::min<std::size_t>(8, n_left);
         if (n > 0) std::memcpy(&word, datagram.bytes.data() + 8 * at_, n);
         top_.s_tdata = word;
@@ -181,7 +181,7 @@ class Card {
     std::mt19937_64 random_;
     Vdata_path top_;
     std::deque<Datagram> waiting_;
-    std::size_t at_ = 0;  ///< beat of the first one
+    std::size_t at_ = 0;  ///< next beat of the first datagram
     bool was_taken_ = false;
     std::vector<std::uint64_t> record_;
 };

@@ -1,15 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
-// The same datagrams through the card's data path and through Anello's own parser and merger: same verdicts, same
-// events in the same order, same counters. Exit code 0: they agree.
+// Sends the same datagrams through the card's data path and through Anello's own parser and merger, and compares
+// verdicts, events and their order, and counters. Exit code 0: they agree.
 //
 //   data_path_check --seed N [--events N] [--mode sorted|faults|na62] [--events-per-packet N] [--markers-too]
 //                   [--stalls SHARE] [--gaps SHARE] [--reject] [--verbose]
 //
 // sorted: each board's fragments in the order of time, with losses, repetitions, neighbours in and around the window,
-//         wraps and several bursts. What becomes of them depends on no timing: the software takes whole packets.
+//         wraps and several bursts. Their outcomes do not depend on timing: the software takes whole packets.
 // faults: packets lost, repeated, reordered, damaged, cut; boards that fall silent, jumps in time. Here outcomes depend
-//         on what is at hand when an event goes, so the software follows the card (card_follower.hpp). With
-//         --markers-too those of bursts are lost, repeated and reordered as well.
+//         on which fragments have arrived when an event is sent, so the software follows the card (card_follower.hpp).
+//         With --markers-too burst markers are lost, repeated and reordered as well.
 // na62:   packets of Anello's simulated RICH front ends.
 #include <bit>
 #include <cstdio>
@@ -57,7 +57,7 @@ Options read_options(int n, char** words) {
     return o;
 }
 
-/// Runs both and compares.
+/// Runs card and software, and compares them.
 class Check {
   public:
     Check(const Options& options, const card::Config& config)
@@ -81,7 +81,7 @@ class Check {
     bool run(std::vector<Datagram> datagrams) {
         n_datagrams_ = datagrams.size();
         for (Datagram& d : datagrams) card_.send(std::move(d));
-        // The card may keep what software keeps: then nothing moves any more.
+        // The card may keep fragments that the software keeps, too: then there is no more progress.
         for (std::uint64_t idle = 0; idle < 3'000 + 5 * timeout(); ++idle) {
             card_.step([&](Card& c) { before_edge(c); });
             if (!card_.sent_all() || moved_) idle = 0;
@@ -89,7 +89,7 @@ class Check {
             if (failed_) break;
             if (card_.cycle > 4'000'000'000) return fail("no end");
         }
-        // With faults both may keep what nobody follows.
+        // With faults both may keep heads that other boards do not follow.
         if (!has_faults() && !path_.finish()) return fail("the software does not end");
         compare();
         return !failed_;
@@ -204,7 +204,7 @@ class Check {
         for (std::uint32_t b = 0; b < n_boards; ++b) {
             const auto& of_board = path_.merger.board_counters(b);
             same("duplicate", c.duplicate[b], of_board[B::fragments_duplicate]);
-            // With faults, what lies behind a head that nobody followed comes to the software when its burst has gone.
+            // With faults, fragments after a head that was not followed come to the software after their burst.
             same("late or ahead", c.late[b] + c.ahead[b],
                  of_board[B::fragments_late] + of_board[B::fragments_ahead] + follower_.n_behind(b));
             if (!has_faults()) same("late", c.late[b], of_board[B::fragments_late]);
@@ -236,7 +236,7 @@ int main(int n, char** words) {
     config.input_gaps = options.gaps;
     config.output_stalls = options.stalls;
     config.keep_incomplete = !options.reject;
-    // Nothing times out where the software's time stands still; and all is near enough to be believed.
+    // No time-out ends, as the software's time stands still, and all fragments are near enough to be believed.
     config.timeout_cycles = options.mode == "faults" ? 100'000 : 100'000'000;
     if (options.mode == "na62") config.stream_to_id = 0;
     config.far_fine = static_cast<std::uint64_t>(static_cast<double>(config.timeout_cycles) / anello::fine_time_ns) +

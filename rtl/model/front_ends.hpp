@@ -25,8 +25,8 @@ struct Options {
     std::uint64_t seed = 1;
     std::uint32_t n_events = 2000;
     std::string mode = "sorted";
-    std::uint32_t events_per_packet = 60;  ///< at most
-    bool markers_too = false;              ///< with faults: those of bursts are lost, repeated and reordered as well
+    std::uint32_t events_per_packet = 60;  ///< upper limit
+    bool markers_too = false;              ///< with faults: burst markers are lost, repeated and reordered as well
     double stalls = 0, gaps = 0;
     bool reject = false, is_verbose = false;
 };
@@ -154,7 +154,7 @@ class FrontEnds {
         sent_.back().pause_cycles = std::exchange(pause_, 0);
     }
 
-    /// Faults of the network and of memory, as the fault injector makes them, and worse ones.
+    /// Makes faults of the network and of memory, like those of the fault injector, and worse ones.
     void break_packets() {
         std::vector<Datagram> out;
         std::map<std::uint32_t, Datagram> held;
@@ -191,7 +191,7 @@ class FrontEnds {
         sent_ = std::move(out);
     }
 
-    /// Header fields changed with the checksum kept right: every verdict behind the checksum.
+    /// Changes header fields and corrects the checksum, so that every verdict after the checksum occurs.
     void damage_header(Datagram& d) {
         const std::uint32_t which = dice_.below(6);
         if (which == 0) d.bytes[10] = std::byte(dice_.below(60));
@@ -221,7 +221,7 @@ class FrontEnds {
     std::vector<Datagram> sent_;
 };
 
-/// What the simulated RICH sends, in the order of sending.
+/// Datagrams of the simulated RICH, in the order of sending.
 class Collected final : public anello::source::PacketSink {
   public:
     void send(std::span<const anello::source::OutgoingDatagram> datagrams, anello::Nanoseconds,

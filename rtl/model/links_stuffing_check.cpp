@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Proves the promises of word_stuffing over many resets, flipped bits and full load. One line of figures a check; the
-// exit status tells whether all held.
+// Checks the guarantees of word_stuffing over many resets, flipped bits and full load. It prints one line of figures
+// per check; exit status 0: all guarantees held.
 //
 //     links_stuffing_check resets N SEED | flips CYCLES SEED PER_MILLION | single N SEED | rate CYCLES SEED
 
@@ -80,8 +80,8 @@ class Loop {
                count(skewed);
     }
 
-    /// One cycle: offers the oldest waiting packet (unless pause), takes what comes (unless stall), flips bits on the
-    /// way.
+    /// Runs one cycle: offers the oldest waiting packet (unless pause), takes an offered word (unless stall), and flips
+    /// bits on the line.
     void cycle(bool pause, bool stall, const std::array<std::uint32_t, 4>& flips = {}) {
         if (!offered_ && !waiting.empty() && !pause) offered_ = true;
         io().s_tvalid = offered_;
@@ -133,7 +133,7 @@ class Loop {
         at_ = 0;
         ++n_sent;
     }
-    // A packet that comes is one of those sent, in their order, whole.
+    // Each received packet must be one of those sent, in their order, and complete.
     void came() {
         if (came_.bytes.empty()) first_out_at = now;
         for (int i = 0; i < 8; ++i)
@@ -215,7 +215,7 @@ void resets(int n, Random& random) {
                 *spans.rbegin());
     expect(latencies.size() == 1, "the latency behind the first lane differs from reset to reset");
     expect(spans.contains(8), "the largest skew was not tried");
-    // One more than the largest is refused and not guessed.
+    // A skew of one more than the largest must be refused and not guessed.
     loop.reset({0, 9, 3, 4}, 20);
     for (int cycle = 0; cycle < 6 * LINK_ALIGN_PERIOD; ++cycle) loop.cycle(true, false);
     expect(!loop.io().is_aligned, "lanes 9 words apart were taken for aligned");

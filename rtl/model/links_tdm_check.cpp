@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Proves the promises of link_tdm over many resets, flipped bits and full load. One line of figures a check, names
-// first; the exit status tells whether all held.
+// Checks the guarantees of link_tdm over many resets, flipped bits and full load. It prints one line of figures per
+// check, with their names; exit status 0: all guarantees held.
 //
 //     links_tdm_check resets N SEED | flips CYCLES SEED PER_MILLION | single N SEED | rate FRAMES SEED
 
@@ -28,7 +28,7 @@ int below(Random& random, int n) {
     return static_cast<int>(random() % static_cast<unsigned>(n));
 }
 
-/// What word n of a channel holds: a reader sees from the word alone which one it is, and whether it is whole.
+/// Content of word n of a channel: a reader sees from the word alone which one it is, and whether it is intact.
 std::uint64_t word_of(int channel, std::uint32_t n) {
     std::uint64_t mixed = (std::uint64_t{n} << 4 | static_cast<unsigned>(channel)) * 0x9E3779B97F4A7C15;
     mixed ^= mixed >> 29;
@@ -104,7 +104,7 @@ void resets(int n, Random& random, bool use_reference) {
     expect(seen.delays.size() >= (use_reference ? 14u : 2u), "not every delay was tried");
 }
 
-// Packets of random length on all channels, and what came of them.
+// Sends packets of random length on all channels, and counts their outcomes.
 class Traffic {
   public:
     /// share: how often a channel without a packet begins one; whole_slots: packets fill their slots.
@@ -156,7 +156,7 @@ class Traffic {
         ++n_sent;
         sent_[channel].emplace_back();
     }
-    // A packet that comes is one of those sent, in their order, whole.
+    // Each received packet must be one of those sent, in their order, and complete.
     void received(Loop& loop, int channel) {
         Word word{loop.out_data(channel), static_cast<std::uint8_t>(loop.out_bytes(channel)),
                   static_cast<bool>(loop.io().m_tlast >> channel & 1)};
@@ -201,7 +201,7 @@ std::uint64_t line_errors(Loop& loop) {
     return loop.count(code_errors) + loop.count(disparity_errors) + loop.count(comma_errors);
 }
 
-// Bits flipped at random, alone or in groups: nothing changed is delivered, everything lost is counted.
+// Flips bits at random, alone or in groups: no changed packet may be delivered, and every lost one must be counted.
 void flips(std::uint64_t n_cycles, Random& random, int per_million) {
     Loop loop;
     start(loop, 33, random, 10);
@@ -233,7 +233,7 @@ void flips(std::uint64_t n_cycles, Random& random, int per_million) {
     expect(line_errors(loop) > 0 && loop.count(slots_dropped) > 0, "flipped bits were not counted");
 }
 
-// One bit at a time: each is counted, and the link is whole again after it.
+// Flips one bit at a time: each must be counted, and the link must recover.
 void single(int n, Random& random) {
     Loop loop;
     start(loop, 47, random, 10);

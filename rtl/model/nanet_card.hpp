@@ -14,7 +14,7 @@
 #include "card_events.hpp"
 #include "receive/nanet/nanet_io.hpp"
 
-/// The Verilated card between a network, a host's memory behind AXI4, and the host on AXI4-Lite; steps of one cycle.
+/// Runs the Verilated card in steps of one cycle, with a network, a host's memory at AXI4, and the host at AXI4-Lite.
 namespace host {
 
 namespace registers = anello::nanet;
@@ -22,11 +22,11 @@ namespace registers = anello::nanet;
 struct Frame {
     std::vector<std::byte> bytes;  ///< from the destination address on, without FCS
     bool has_bad_fcs = false;
-    std::uint32_t gap = 3;    ///< cycles between it and the next one; 3: preamble, FCS and gap of 10GbE
-    std::uint32_t pause = 0;  ///< cycles before it
+    std::uint32_t gap = 3;    ///< cycles to the next frame; 3: preamble, FCS and gap of 10GbE
+    std::uint32_t pause = 0;  ///< additional cycles before this frame
 };
 
-/// A buffer that the card has handed on, while its content is still there.
+/// A buffer that the card has handed on, with its content not yet overwritten.
 struct Buffer {
     registers::Completion completion;
     const std::byte* bytes;
@@ -39,7 +39,7 @@ class Card {
     static constexpr std::uint32_t merged_list = 16, ring_log2 = 6;
     static constexpr std::uint64_t physical_base = 0x9'8765'0000;
 
-    /// stalls: share of cycles in which memory takes nothing.
+    /// stalls: share of cycles in which the memory takes no data.
     Card(double stalls, std::uint64_t seed) : stalls_(stalls), random_(seed), memory_(16 * page_bytes) {
         top_.rst = 1;
         top_.tx_tready = 1;
@@ -62,7 +62,7 @@ class Card {
         write(registers::ring::size_log2, ring_log2);
     }
 
-    /// A list of n buffers from a page on.
+    /// Sets up a list of n buffers, which begin at a page.
     void open_list(std::uint32_t list, std::uint32_t page, std::uint32_t n_buffers, std::uint32_t buffer_bytes,
                    std::uint32_t gathering) {
         const std::uint64_t base = virtual_base + page * page_bytes;
@@ -82,7 +82,7 @@ class Card {
     bool sent_all() const { return waiting_.empty() && at_ == 0; }
     std::size_t n_waiting() const { return waiting_.size(); }
 
-    /// Waits until it is done; frames go on meanwhile.
+    /// Writes a register and waits until it is written; frames continue in this time.
     void write(std::uint32_t address, std::uint32_t value) {
         access({true, address, value, nullptr});
         while (!accesses_.empty()) step();
@@ -127,7 +127,7 @@ class Card {
     std::uint64_t first_rx = 0, last_frame_rx = 0, first_aw = 0, last_w = 0;  ///< cycles; 0: not yet
     bool look_at_ring = true;
     std::function<void(const Buffer&)> on_buffer;
-    std::function<void(const Vnanet_io&)> on_cycle;  ///< with what its ports are just before the clock rises
+    std::function<void(const Vnanet_io&)> on_cycle;  ///< called with the ports just before the clock rises
 
   private:
     struct Access {
@@ -219,7 +219,7 @@ class Card {
         top_.m_axi_bresp = 0;
         top_.m_axi_bvalid = !answers_.empty() && answers_.front() <= cycle;
     }
-    /// A burst is in memory when all of it has come, as a packet of PCIe is; its answer comes a while later.
+    /// A burst is in memory when all its words have come, like a packet of PCIe; its answer comes some cycles later.
     void write_words() {
         while (!bursts_.empty() && words_.size() >= bursts_.front().n_words) {
             Burst burst = bursts_.front();
@@ -236,7 +236,7 @@ class Card {
         }
     }
 
-    /// The host: new completions are known by their phase.
+    /// Runs the host, which recognises new completions by their phase.
     void read_ring() {
         for (;;) {
             registers::Completion c;

@@ -9,7 +9,7 @@
 
 namespace {
 
-/// A context of its own: several cards of one process share nothing.
+/// Each card has its own context, so that several cards of one process share nothing.
 struct Model {
     VerilatedContext context;
     Vnanet_io top{&context};

@@ -1,17 +1,17 @@
 // SPDX-License-Identifier: Apache-2.0
-// Ethernet frames of simulated boards through the whole card, to records in a host's memory: the same events as
-// Anello's own parser and merger make of the same datagrams, the same counters. Exit code 0: they agree.
+// Sends Ethernet frames of simulated boards through the whole card into a host's memory, and compares the records and
+// counters with those of Anello's own parser and merger for the same datagrams. Exit code 0: they agree.
 //
 //   nanet_merge_check --seed N [--events N] [--mode sorted|faults|na62] [--merge 0|1|both] [--cut-through]
 //                     [--stalls SHARE] [--gaps SHARE] [--reject]
 //   nanet_merge_check --measure [--seed N] [--events N]
 //
-// Modes as in data_path_check. With faults, outcomes depend on what is at hand when an event goes: verdicts, sums and
-// counters must agree with each other and with the datagrams; events are not compared. merge: both changes the register
-// at random while frames come: each datagram is either a record as it came, or merged.
-// stalls: share of cycles in which memory takes nothing; gaps: how much longer frames take than on a full line, so that
-// none is lost.
-// --measure prints cycles: events a second, latencies, and how fast the simulation is.
+// Modes as in data_path_check. With faults, outcomes depend on which fragments have arrived when an event is sent:
+// verdicts, sums and counters must agree with each other and with the datagrams; events are not compared. --merge both
+// changes the register at random while frames come: each datagram is either an unchanged record, or merged.
+// stalls: share of cycles in which the memory takes no data; gaps: how much longer frames take than on a full line, so
+// that none is lost.
+// --measure prints events per second, latencies in cycles, and the speed of the simulation.
 #include <chrono>
 #include <cstdio>
 #include <map>
@@ -36,7 +36,7 @@ constexpr std::uint16_t first_port = 50'000;
 constexpr std::uint64_t own_mac = 0x02ae'0012'3456;
 constexpr std::uint32_t own_ip = 0xc0a8'010a;
 constexpr double clock_hz = 156.25e6;
-constexpr unsigned n_header_words = 4;  ///< of a record: written last
+constexpr unsigned n_header_words = 4;  ///< words of a record's header, which is written last
 
 struct Settings : Options {
     std::string merge = "1";
@@ -73,7 +73,7 @@ std::uint32_t sum_of(const std::vector<std::byte>& bytes, std::size_t from, std:
     return sum;
 }
 
-/// Ethernet, IPv4 and UDP around a datagram of a board.
+/// Adds Ethernet, IPv4 and UDP headers to a datagram of a board.
 std::vector<std::byte> frame_of(const Datagram& d) {
     const std::size_t n = d.bytes.size();
     std::vector<std::byte> f(42 + n);
@@ -160,7 +160,7 @@ class Check {
         while (!card_.sent_all()) {
             card_.step();
             if (card_.last_frame_rx == card_.cycle - 1) datagrams[n_sent++].stamp = card_.cycle - 1 - first_now;
-            // The last ends of burst are the merger's: it keeps what has no end.
+            // The merger makes the last ends of burst, as it keeps fragments of a burst without an end.
             const bool is_last = card_.n_waiting() <= 3 * n_boards;
             if (settings_.merge == "both" && (change-- == 0 || (is_last && merges == 0))) {
                 change = static_cast<std::uint32_t>(random_() % 2000);
@@ -194,7 +194,7 @@ class Check {
             static_cast<unsigned long long>(n_records_), static_cast<unsigned long long>(n_ends_),
             static_cast<unsigned long long>(n_cycles_), cycles_an_event(), cycles_a_second());
     }
-    /// What the host can read of a card that does not do what it should.
+    /// Prints the card's state for a failed check, as far as the host can read it.
     void show_registers() {
         for (std::uint32_t at = registers::count::frames_accepted; at <= registers::count::silenced_7; at += 4)
             if (const std::uint32_t value = card_.read(at); value != 0) std::printf(" %#x:%u", at, value);
@@ -241,7 +241,7 @@ class Check {
 
     void send(const Datagram& d) {
         Frame frame{frame_of(d), d.is_bad, 3, d.pause_cycles};
-        // The MAC does not wait; what comes out has more words than what goes in, and memory may stall.
+        // The MAC does not wait; records have more words than their datagrams, and the memory may stall.
         const auto beats = static_cast<double>((frame.bytes.size() + 7) / 8);
         frame.gap += static_cast<std::uint32_t>(beats * ((1 + settings_.gaps) / (1 - settings_.stalls) - 1));
         ++n_datagrams_;
@@ -292,7 +292,7 @@ class Check {
         if (!ends) last_beat_ = header.last_beat;
     }
 
-    /// Datagrams that are records must be as they came; the software is given the others.
+    /// Datagrams in records of their own must be unchanged; the software gets the others.
     void give_software(const std::vector<Datagram>& datagrams) {
         const bool has_faults = settings_.mode == "faults";
         for (const Datagram& d : datagrams) {
@@ -306,7 +306,7 @@ class Check {
             }
             if (d.is_bad) {
                 ++n_bad_;
-                // Of a payload of a word the checks are awaited, even in cut-through.
+                // Even in cut-through, the card waits for the checks of a payload of one word.
                 if (settings_.cut_through && d.bytes.size() > 8) ++verdicts_[card::bad_frame];
                 continue;
             }
@@ -407,7 +407,7 @@ card::Config config_of(const Settings& s) {
     return config;
 }
 
-/// One packet of a board, with events of so many hits each.
+/// Makes one packet of a board, whose events have n_hits hits each.
 Datagram packet(std::uint32_t board, std::uint32_t sequence, std::uint32_t ticks, const std::vector<unsigned>& n_hits) {
     std::vector<std::byte> bytes(mgp::header_bytes);
     for (const unsigned n : n_hits) {
@@ -427,7 +427,7 @@ Datagram packet(std::uint32_t board, std::uint32_t sequence, std::uint32_t ticks
     return {board, bytes};
 }
 
-/// The same frame as it is: what receive path and memory path take of the time, however fast the merger were.
+/// Measures the same frame without merging: the share of the latency that receive path and memory path take.
 std::uint64_t direct_latency(const Frame& frame) {
     const Settings settings;
     host::Card card(0, 1);
@@ -450,7 +450,7 @@ void measure_latency() {
         host::Card card(0, 1);
         set_up(card, config, true, 1 << 20);
         card.write(registers::control::merge, 1);
-        // A first event, so that the burst is begun; the boards' order gives the last frame to the last board.
+        // A first event begins the burst; by the boards' order, the last frame is from the last board.
         const unsigned n_events = size > 600 ? 2 : 1;
         const auto n_hits = static_cast<unsigned>((size - mgp::header_bytes) / n_events - 8) / 2;
         for (std::uint32_t b = 0; b < n_boards; ++b) card.send({frame_of(packet(b, 0, 1000, {1})), false, 3, 0});

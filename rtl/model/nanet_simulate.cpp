@@ -1,14 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
-// The frames of a capture file through the whole card; what became of them as JSON, for `anello nanet simulate`.
+// Sends a capture file's frames through the whole card, and prints outcomes as JSON for `anello nanet simulate`.
 //
 //   nanet_simulate FILE --ports P[,P...] [--merge] [--cut-through] [--paced] [--gathering CYCLES] [--frames N]
 //                  [--trace CYCLES]
 //
 // Port k is stream k. Each record is compared with the payload of its frame. --merge: board k is stream k, and the
 // merged events are compared with those of Anello's own parser and merger, from the same datagrams. --paced: frames
-// come as far apart as they were captured, else as the line allows, all at once. --frames: the first N alone. --trace:
-// the ports, cycle by cycle, from the first word on. Exit code 0: the card ended in good order, whatever it dropped; 3:
-// the capture cannot be used.
+// come as far apart as they were captured, otherwise as fast as the line allows. --frames: only the first N. --trace:
+// prints the ports, cycle by cycle, from the first word on. Exit code 0: the card ended in order, even if it dropped
+// frames; 3: the capture cannot be used.
 #include <pcap/pcap.h>
 
 #include <chrono>
@@ -71,7 +71,7 @@ Settings read_settings(int n, char** words) {
     return s;
 }
 
-/// Of Ethernet frames; short ones padded, as a MAC does.
+/// Reads Ethernet frames from a capture file, and pads short ones, as a MAC does.
 class Capture {
   public:
     explicit Capture(const std::string& path) {
@@ -80,7 +80,7 @@ class Capture {
         if (!file_) refuse(error);
         if (pcap_datalink(file_.get()) != DLT_EN10MB) refuse(path + ": its frames are not of Ethernet");
     }
-    /// False: there are no more.
+    /// Reads the next frame; false: there is none.
     bool next(std::vector<std::byte>& bytes, std::int64_t& stamp_ns) {
         pcap_pkthdr* header = nullptr;
         const unsigned char* data = nullptr;
@@ -107,7 +107,7 @@ struct Datagram {
     std::vector<std::byte> payload;
 };
 
-/// What a frame carries, read without looking at any check; false: nothing for one of the ports.
+/// Reads a frame's payload without any check; false: it is not for one of the ports.
 bool payload_of(std::span<const std::byte> frame, const std::vector<std::uint16_t>& ports, Datagram& found) {
     const auto at = [&](std::size_t i) { return static_cast<std::uint32_t>(frame[i]); };
     const auto two = [&](std::size_t i) { return at(i) << 8 | at(i + 1); };
@@ -124,7 +124,7 @@ bool payload_of(std::span<const std::byte> frame, const std::vector<std::uint16_
     return true;
 }
 
-/// Cycles, or anything that is counted of each of many.
+/// Values of a quantity, such as cycles; prints how they are distributed.
 struct Spread {
     std::vector<std::uint32_t> values;
     void print(const char* name, const char* end) {
@@ -138,7 +138,7 @@ struct Spread {
     }
 };
 
-/// What is on the card's ports, a letter for each cycle: '.' nothing, '=' a word, '#' the last one, 'w' one that waits.
+/// Trace of the card's ports, a letter per cycle: '.' no word, '=' a word, '#' the last word, 'w' a word that waits.
 class Trace {
   public:
     void look(const Vnanet_io& ports, std::size_t n_cycles) {
@@ -228,7 +228,7 @@ class Simulation {
     static constexpr int settle_cycles = 8000;
     static unsigned long long number(std::uint64_t n) { return n; }
 
-    /// The boards' source ids, from their first packets: MGP has them behind magic, version and length.
+    /// The boards' source ids, from their first packets: in MGP they follow magic, version and length.
     void look_ahead() {
         if (!settings_.merge) return;
         Capture ahead(settings_.file);
@@ -321,11 +321,11 @@ class Simulation {
         if (is_merged) merged_.values.push_back(c.merged - c.parsed);
     }
 
-    /// Streams keep their order; what is not there was dropped, and the card has counted it.
+    /// Streams keep their order; a payload without a record was dropped, and the card has counted it.
     void check_record(std::uint32_t stream, const registers::RecordHeader& header, std::span<const std::byte> payload) {
         if (stream >= settings_.ports.size()) return void(++n_wrong_);
         ++of_stream_[stream];
-        if ((header.flags & 5) != 0) return;  // told to be wrong
+        if ((header.flags & 5) != 0) return;  // the card marked it as bad
         auto& waiting = expected_[stream];
         while (!waiting.empty()) {
             const bool is_it = std::ranges::equal(waiting.front(), payload);
@@ -345,7 +345,7 @@ class Simulation {
         }
     }
 
-    /// Datagrams of all boards in the order of the capture are needed: it is read again.
+    /// Reads the capture again, as the datagrams of all boards are needed in its order.
     void compare_events() {
         Capture again(settings_.file);
         std::vector<std::byte> bytes;

@@ -11,7 +11,7 @@
 #include "receive/boards/burst_follower.hpp"
 #include "receive/boards/mgp_unpacker.hpp"
 
-/// The same datagrams through Anello's own parser, burst follower and merger.
+/// Sends datagrams through Anello's own parser, burst follower and merger.
 namespace software {
 
 using anello::Nanoseconds;
@@ -25,7 +25,7 @@ struct Fragment {
     std::vector<std::int16_t> hit_time_fine;
 };
 
-/// What one datagram brings a board: fragments, or an end of burst (no fragments).
+/// Content of one datagram: fragments, or an end of burst (no fragments).
 struct Block {
     std::vector<Fragment> fragments;
     std::uint32_t burst_id = 0;
@@ -33,7 +33,7 @@ struct Block {
     Nanoseconds stamp = 0;
 };
 
-/// One board's datagrams into blocks; the fragments of a packet come as one.
+/// Turns one board's datagrams into blocks; the fragments of a packet make one block.
 class Parser {
   public:
     Parser(std::uint32_t source_id, std::uint16_t board)
@@ -78,7 +78,7 @@ class Parser {
     std::vector<std::byte> memory_;
 };
 
-/// Blocks as the merger's input, in memory.
+/// Gives blocks in memory to the merger as its input.
 class Source final : public events::BlockSource {
   public:
     explicit Source(std::uint32_t n_boards) : ready_(n_boards) {}
@@ -120,7 +120,7 @@ class Source final : public events::BlockSource {
         return true;
     }
     Nanoseconds read_until_ns(std::uint32_t) const noexcept override { return read_until; }
-    bool is_wanted(std::uint32_t) const noexcept override { return true; }  // memory is never short here
+    bool is_wanted(std::uint32_t) const noexcept override { return true; }  // this input is never short of memory
     receive::FragmentColumns columns(std::uint32_t, std::uint32_t buffer) noexcept override {
         Held& held = *blocks_[buffer];
         return {held.ticks.data(),  held.fine.data(), held.hit_begin.data(),
@@ -154,8 +154,8 @@ class Path {
           shape_(config.batch),
           merger(config, source, buffers_, sink_, clock, page_) {}
 
-    /// One step that may hand on so many batches: an event or the end of a burst each, where a batch has one event.
-    /// Back-pressure stops the rest, as it would anywhere.
+    /// Makes one step, which may hand on at most n_batches: if a batch has one event, each is an event or an end of
+    /// burst. Back-pressure stops further ones, as in any run.
     void step(std::size_t n_batches) {
         for (std::uint32_t buffer = 0; buffers_.try_take_free(buffer);) held_.push_back(buffer);
         for (std::size_t i = 0; i < n_batches; ++i) give_back_held();
@@ -208,7 +208,7 @@ class Path {
     anello::memory::SpscRing<events::BatchCompletion> ring_;
     events::RingSink sink_;
     events::BatchShape shape_;
-    std::vector<std::uint32_t> held_;  ///< buffers that the merger does not get
+    std::vector<std::uint32_t> held_;  ///< buffers that are withheld from the merger
 
   public:
     events::Merger merger;

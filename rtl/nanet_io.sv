@@ -1,15 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// nanet_io: the card: frames of a 10G MAC in, records in host memory out, datagrams or merged events.
+// nanet_io: the card. It takes frames of a 10G MAC and writes records, of datagrams or merged events, into host memory.
 //
 // In:  rx_*: frames, without back-pressure, rx_tuser with the last beat: a wrong FCS; s_axil_*: the host's access to
 //      the registers (docs/reference/nanet-io.md).
 // Out: tx_*: answers to ARP and ICMP echo; m_axi_*: records, their headers and completions, written as one master with
-//      one ID; irq: a level, the causes in control.interrupt_status that control.interrupt_enable lets through.
+//      one ID; irq: a level, 1 while a cause in control.interrupt_status is enabled in control.interrupt_enable.
 // Latency: cut-through 24 cycles from a frame's first beat to AW, 26 to its first W beat, of them 9 until the payload
 //      leaves the receive path; of merged events: docs/reference/card-merger.md.
-// Parameters: WORDS_LOG2, FRAMES_LOG2 of the payload buffer, the only place where what waits for host memory waits;
-//      OPEN_LOG2, bursts that may wait for their acknowledgement; FIRST_CYCLE, what the cycle counter is after a reset;
+// Parameters: WORDS_LOG2, FRAMES_LOG2 of the payload buffer, the only place where data wait for host memory;
+//      OPEN_LOG2, bursts that may wait for their acknowledgement; FIRST_CYCLE, the cycle counter's value after a reset;
 //      BOARDS that the merger takes, 1 to 8.
 // A frame has one verdict (count.frames_*). Each payload that leaves the receive path has one of the merger
 // (count.datagrams_*), or is one record; each record has one end: records_written, records_dropped or records_too_long.
@@ -117,7 +117,7 @@ module nanet_io #(
         .tlb_write(tlb_write), .tlb_index(tlb_index), .tlb_register(tlb_register), .tlb_data(tlb_data),
         .count_pulse(count_pulse)
     );
-    // What is on its way into a register stage, the memory path's or the merger's, is not seen behind it yet.
+    // Words on their way into the register stage of the memory path or of the merger are not visible after it yet.
     wire  memory_tvalid, merge_tvalid;
     logic comes_q;
     always_ff @(posedge clk) comes_q <= memory_tvalid || merge_tvalid;
@@ -150,8 +150,8 @@ module nanet_io #(
         .clk(clk), .rst(rst), .enable(enable), .s_tvalid(rx_tvalid), .s_tlast(rx_tlast), .m_tvalid(frame_valid)
     );
 
-    // What the MAC says is read by much of the receive path at once, headers among it, and so comes from registers. The
-    // cycle of the port, which stamps are of, comes with it.
+    // Much logic of the receive path uses the MAC's signals in the same cycle, so they come from registers. The cycle
+    // counter at the port, from which stamps are taken, is delayed with them.
     logic [63:0] frame_tdata_q;
     logic [7:0]  frame_tkeep_q;
     logic        frame_valid_q, frame_tlast_q, frame_tuser_q;
@@ -193,7 +193,7 @@ module nanet_io #(
         .count_reply_overflow(count_pulse[nanet_io_pkg::C_REPLIES_OVERFLOW])
     );
 
-    // The cycle in which a payload's first word was first there, kept while it waits for its place.
+    // The cycle in which a payload's first word was first offered, kept while the payload waits for its place.
     logic        at_start_q, waits_q;
     logic [31:0] came_q;
     wire  [31:0] came = waits_q ? came_q : now;
@@ -256,8 +256,8 @@ module nanet_io #(
         .silent(silent), .ended(ended), .fragments(n_fragments), .hits(n_hits), .idle(merge_idle)
     );
 
-    // --- From payloads and merged events to host memory, behind a register stage: the way from the receive path's buffer
-    // through the choice above into the lists, and the way of ready back, are too long for one cycle together.
+    // --- From payloads and merged events to host memory, after a register stage: the path from the payload buffer
+    // through the choice above into the lists, and that of ready back, are together too long for one cycle.
     localparam MEMORY_WORD = 64 + 8 + 1 + 1 + 1 + 5 + 32 + 16 + 16 + 32 + 32 + 32;
     wire [MEMORY_WORD-1:0] payload_word, record_word, memory_word;
     wire                   held_tvalid, held_tready, held_tlast, held_tuser, held_end_of_burst;

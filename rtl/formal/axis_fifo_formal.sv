@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// axis_fifo_formal: what axis_fifo promises, for every sequence of frames and stalls up to a bound.
+// axis_fifo_formal: checks the guarantees of axis_fifo for every sequence of frames and stalls up to a bound.
 //
 // In:  everything free, under the writer's contract: s_early is constant in a frame, and an early word comes only when
 //      s_tready holds.
 // Asserted: each word of a frame that was wanted and not counted by overflow comes out once, in order, unchanged (one
 //      word of arbitrary number is watched); nothing else comes out; the output is stable while it is stalled; a readable
-//      word waits at most 2 cycles behind an empty output; overflow only where a word met a full RAM.
+//      word waits at most 2 cycles while the output is empty; overflow only if a word met a full RAM.
 
 module axis_fifo_formal (
     input logic       clk,
@@ -45,8 +45,8 @@ module axis_fifo_formal (
         if (s_tvalid && s_early) assume (s_tready);
     end
 
-    // Numbers of words: base is the number of the frame's first word if all frames up to it that count are known; what
-    // became of the frame before is known one cycle after its last word.
+    // Numbers of words: base is the number of the frame's first word, once all earlier frames that count are known; the
+    // outcome of the previous frame is known one cycle after its last word.
     (* anyconst *) logic [3:0] watched;
     logic [3:0] base_q, n_words, n_pending, n_out;
     logic       pending, met_full, pending_met_full;
@@ -86,7 +86,7 @@ module axis_fifo_formal (
         end
     end
 
-    // What may be read: all frames that count, and the words of an early one so far.
+    // Words that may be read: those of all frames that count, and of an early frame so far.
     wire [3:0] readable = base + ((in_frame && was_early) ? n_words : 4'd0);
     logic [1:0] waiting;
     always @(posedge clk) waiting <= (rst || m_tvalid || readable == n_out) ? 2'd0 : waiting + 2'd1;

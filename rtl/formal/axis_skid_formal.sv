@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// axis_skid_formal: what axis_skid promises, for every sequence of words and stalls up to a bound.
+// axis_skid_formal: checks the guarantees of axis_skid for every sequence of words and stalls up to a bound.
 //
 // In:  everything free.
 // Asserted: the words that were taken come out once, in order, unchanged (one of arbitrary number is watched); the output

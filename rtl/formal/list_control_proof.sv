@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// list_control_proof: a record is placed inside of one buffer of its list, header, payload and what fills its last 64
-// bytes, whatever came before it.
+// list_control_proof: a record is placed inside one buffer of its list, with header, payload and the filling of its
+// last 64 bytes, after any earlier records.
 //
 // In:  records of any length, credits, flushes and stalls, all free; settings are any that the host may give, of a list
 //      of up to 4 buffers (list_table_one.sv). Out: assertions for a proof. Latency: none.
@@ -44,7 +44,7 @@ module list_control_proof (
         .record_dropped(record_dropped), .record_too_long(record_too_long), .buffer_overwritten(buffer_overwritten)
     );
 
-    // A record waits, unchanged, until it has its place; and ends only after it began.
+    // A record waits, unchanged, until it has its place, and ends only after it began.
     logic        waits_q, flies_q;
     logic [15:0] length_q;
     always @(posedge clk) begin

@@ -70,7 +70,7 @@ module list_table #(
         end
     endfunction
     always @(posedge clk) if (!rst && state_write) assert (is_sound(state_next));
-    // The same, said of what was kept: what a step of the induction begins with.
+    // The same assertion about the kept state, with which a step of the induction begins.
     always @(*) if (!rst && !fresh_q) assert (is_sound(state_q));
     logic was_kept_q;
     always @(posedge clk) was_kept_q <= !rst && !fresh_q;

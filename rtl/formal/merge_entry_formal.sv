@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// merge_entry_formal: what merge_entry promises, for every sequence of words and stalls up to a bound.
+// merge_entry_formal: checks the guarantees of merge_entry for every sequence of words and stalls up to a bound.
 //
 // In:  everything free.
 // Asserted: the words that were taken come out once, in order, unchanged (one of arbitrary number is watched), a payload's

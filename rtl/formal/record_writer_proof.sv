@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// record_writer_proof: what is written of a record, cut into pieces, lies in the place that it was given, whatever length
-// its stream has.
+// record_writer_proof: all pieces written of a record lie in the place that it was given, for any length of
+// its stream.
 //
 // In:  streams of any length, completions and stalls, all free. Out: assertions for a bounded proof. Latency: none.
 
@@ -45,7 +45,7 @@ module record_writer_proof (
         .m_ready(m_ready)
     );
 
-    // Of records and completions one at a time is under way, so that a piece's place is the last one that was given.
+    // Only one record or completion is written at a time, so that a piece belongs to the place that was given last.
     logic [47:0] place_q;
     logic [16:0] room_q;
     wire  begins = (c_valid && c_ready) || (r_valid && r_ready);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// router_formal: what the router promises, for every sequence of packets and stalls up to a bound.
+// router_formal: checks the guarantees of the router for every sequence of packets and stalls up to a bound.
 //
 // In:  everything free, but that the links keep to AXI-Stream (stable while stalled). Each word carries its link's number.
 // Asserted: the output is stable while stalled; between a packet's first word and its last only words of its link come,
@@ -30,7 +30,7 @@ module router_formal (
     always @(posedge clk) started <= 1'b1;
     always @(*) if (!started) assume (rst); else assume (!rst);
 
-    // Links that keep to the rules; the two top bits of a word say whose it is.
+    // Links that obey the rules; the two top bits of a word name its link.
     logic [2:0]  offered, was_last, was_user;
     logic [23:0] was_data;
     integer i;

@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// lane_align: brings the four lanes of stuffing_send together again, when they come up to 8 words apart.
+// lane_align: aligns the four lanes of stuffing_send, which may arrive up to 8 words apart.
 //
-// In:  in_lanes, each lane in whole words of its own (a transceiver's comma alignment sees to that).
-// Out: lanes in step; is_aligned, after two ALIGN words in a row told the same skew; delays, 4 bits a lane;
-//      skewed: pulse, an ALIGN word did not come, within 8 words, on all lanes as it did before (four in a row, or 2**15
-//      words without any: the lanes are searched anew).
-// Latency: 11 cycles from the first lane's word: always the same, seen from the lane that comes first.
+// In:  in_lanes, each lane aligned to its own words (by a transceiver's comma alignment).
+// Out: lanes in step; is_aligned, after two ALIGN words in a row with the same skew; delays, 4 bits a lane;
+//      skewed: pulse, an ALIGN word did not come on all lanes, within 8 words, as before (after four in a row, or 2**15
+//      words without any, the lanes are searched anew).
+// Latency: 11 cycles from the word on the lane that comes first; always the same.
 
 module lane_align (
     input  logic         clk,
@@ -47,7 +47,7 @@ module lane_align (
         end
     endgenerate
 
-    // One look: it begins with the first lane's mark and ends 8 words later; a lane's delay is what is left until then.
+    // A measurement lasts 8 words from the first lane's mark on; a lane's delay is its time until that end.
     logic        looks_q, closes_q, is_aligned_q, was_aligned_q, found_q, skewed_q;
     logic [3:0]  left_q, got_q;
     logic [15:0] new_q, seen_q;

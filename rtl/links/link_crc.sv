@@ -18,7 +18,7 @@ module link_crc #(
     output logic [31:0]      crc
 );
 
-    // What one set bit leaves in the register after n_steps shifts.
+    // The register after one set bit and n_steps shifts.
     function [31:0] trace(input [31:0] from, input integer n_steps);
         integer i;
         begin

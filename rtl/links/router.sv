@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// router: LINKS AXI-Streams into one, packet by packet, in turn.
+// router: joins LINKS AXI-Streams into one, packet by packet, in turn.
 //
 // In:  LINKS streams (s_*), side by side. Out: one stream (m_*); m_link, the packet's link, constant in a packet.
-// Latency: 3 cycles from the first word of a packet on an idle router (2 where the turn is at this link already); a word
+// Latency: 3 cycles from the first word of a packet on an idle router (2 if the turn is at this link already); a word
 //      a cycle, without a gap between packets of one link or of several.
-// The turn goes to the next link in the ring that has a word waiting, at the end of a packet or while none is under way;
-// so a link with a packet waits for at most one packet of each other link.
+// At the end of a packet, or while no packet passes, the turn moves to the next link in the ring that has a word
+// waiting; so a link with a packet waits for at most one packet of each other link.
 // Parameters: LINKS (1..8), DATA_BITS (64; tkeep has an eighth of it).
 
 module router #(
@@ -34,7 +34,7 @@ module router #(
     localparam WIDTH = DATA_BITS + KEEP + 2;
     localparam [LINKS-1:0] FIRST = 1;
 
-    // Behind the registers of each link.
+    // Words after the registers of each link.
     wire [LINKS*WIDTH-1:0] words;
     wire [LINKS-1:0]       waiting, taken;
     genvar l;
@@ -65,7 +65,7 @@ module router #(
     assign moves = has_word && has_room;
     assign taken = turn_q & {LINKS{has_room}};
 
-    // The next in the ring: the least of those above the turn, or else the least of all.
+    // The next link in the ring: the lowest of those above the turn, or else the lowest of all.
     wire [LINKS-1:0] above  = waiting & ~(turn_q | (turn_q - FIRST));
     wire [LINKS-1:0] others = waiting & ~turn_q;
     wire [LINKS-1:0] from   = above != {LINKS{1'b0}} ? above : others;

@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// stuffing_receive: takes packets and messages out of the words of stuffing_send (the layout is told there).
+// stuffing_receive: extracts packets and messages from the words of stuffing_send, which describes the layout.
 //
 // In:  lanes in step, is_aligned.
 // Out: packets (m_*, 128 bits) as words for a FIFO that takes frames back: m_drop with m_tlast; m_bytes of the word less 1;
 //      m_stream. message, message_valid: pulse. Pulses of what was wrong: bad_word, a lane alone has the magic, or a control
 //      word is none; bad_packet, checksum, length or a missing part; bad_message; missing: the number of a packet does not
 //      follow.
-// Latency: 3 cycles from the word behind it to a word's exit; 2 from the footer to the last word's.
+// Latency: a word leaves 3 cycles after the next word has come; the last word 2 cycles after the footer.
 
 module stuffing_receive (
     input  logic         clk,
@@ -32,7 +32,7 @@ module stuffing_receive (
     localparam [127:0] MAGIC = 128'h6ba51e73_6ba51e72_6ba51e71_6ba51e70;
     localparam [7:0] IDLE = 8'h01, ALIGN = 8'h02, HEADER = 8'h04, FOOTER = 8'h08, LITERAL = 8'h10, MESSAGE = 8'h20;
 
-    // What each word may be, by itself.
+    // Kinds that each word may have, from its content alone.
     logic [127:0] word_q;
     logic [3:0]   magic_q;
     logic         agree_q, valid_q, empty_q, footer_filled_q, literal_filled_q;
@@ -47,13 +47,13 @@ module stuffing_receive (
             magic_q[i] <= lanes[32*i+:32] == MAGIC[32*i+:32];
             zero_q[i]  <= lanes[32*i+:32] == 32'd0;
         end
-        // Bits without a meaning are zero, so that one that is flipped shows.
+        // Unused bits are zero, so that a flipped one is detected.
         empty_q          <= in_content == 96'd0;
         footer_filled_q  <= in_content[15:13] == 3'd0 && in_content[95:61] == 35'd0 && in_content[60:48] == ~in_content[12:0];
         literal_filled_q <= in_content[95:4] == 92'd0;
     end
 
-    // And what it is, by the words before it.
+    // Kind of the word, from the words before it.
     localparam [1:0] FREE = 2'd0, CONTROL = 2'd1, LITERAL_WORD = 2'd2;
     logic [1:0]  state_q;
     logic [3:0]  replaced_q;
@@ -115,7 +115,7 @@ module stuffing_receive (
         end
         if (takes) held_q <= data;
 
-        // Each cycle one of these at most: a word before another, the last word with its verdict, a packet taken back.
+        // At most one of these in a cycle: a word before another, the last word with its verdict, a discarded packet.
         put_q       <= !rst && ((takes && has_held_q) || closing_q || breaks);
         put_last_q  <= closing_q || breaks;
         put_drop_q  <= breaks || !right;
@@ -141,7 +141,7 @@ module stuffing_receive (
         end
     end
 
-    // A message is believed when its checksum came out.
+    // A message is valid if its checksum is right.
     logic [63:0] message_q, message_2q, message_3q;
     logic [31:0] sent_q, sent_2q;
     logic        is_message_q, is_message_2q, message_valid_q, bad_message_q, bad_word_q;

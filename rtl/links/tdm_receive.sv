@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// tdm_receive: takes the slots out of the frames of tdm_send (the layout is told there).
+// tdm_receive: extracts the slots from the frames of tdm_send, which describes the layout.
 //
 // In:  data, bad (a byte without a valid code), start (the comma's word), is_aligned: from the decoder behind word_delay.
 // Out: a slot's words after its CRC was found right, one a cycle: slot_valid, slot_data, slot_channel, slot_first and

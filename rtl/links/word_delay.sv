@@ -36,7 +36,7 @@ module word_delay #(
     logic [1:0]     n_moved_q;
     logic           is_aligned_q, moved_q, seen_q;
 
-    // Cycles since the last start, one cycle behind the input; 16 and more are too old to be brought in step.
+    // Cycles since the last start, one cycle later than the input; from 16 on a start is too old to be aligned.
     wire       is_young = !age_q[4];
     wire       counts   = is_locked && seen_q && frame_reference;
     wire       differs  = !is_young || age_q[3:0] != delay_q;

@@ -44,7 +44,7 @@ module axi4_writer #(
     output logic        failed
 );
 
-    wire [11:0] last_beat = s_bytes - 12'd1;  // of the burst, in bytes; its bits 11..3 are the number of that beat
+    wire [11:0] last_beat = s_bytes - 12'd1;  // last byte of the burst; its bits 11..3 are the number of the last beat
 
     wire        burst_room, kind_room, aw_room;
     wire        accept = s_valid && s_ready;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// completion_ring: buffers that are handed on -> 32-byte completions in the host's event ring, never before their data.
+// completion_ring: writes a 32-byte completion for each buffer into the host's event ring, never before its data.
 //
 // In:  e_*: a buffer and `after`, the number of records placed until then; record_done and completion_done from the
 //      writer, in order; ring_base (multiple of 64), ring_size_log2 and ring_tail (read by the host) from registers.

@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// corundum_dma: example shell: memory_core's requests on a DMA interface in the manner of Corundum's application block.
+// corundum_dma: example shell: memory_core's requests for a DMA interface like that of Corundum's application block.
 //
 // In:  q_*, d_*: requests with physical addresses and their words, from memory_core with PIECE_LOG2 = 12.
 // Out: m_desc_*: write descriptors (PCIe address, address in a segment RAM, bytes, tag) and ram_*: the RAM's write port,
 //      64 bit, to be put before the DMA engine's read port; record_done, completion_done, failed to memory_core.
 // Latency: a request's descriptor leaves when its last word is in the RAM, so its bytes / 8 + 2 cycles.
-// Linted, not run against such a shell. The RAM holds 16 slots of 4 kB, one per tag; status may come in any order, and
-// is told to the core in the order of the requests, as the core counts on that.
+// Linted, but not run with such a shell. The RAM holds 16 slots of 4 kB, one per tag; status may come in any order, and
+// is reported to the core in the order of the requests, on which the core relies.
 
 module corundum_dma (
     input  logic        clk,

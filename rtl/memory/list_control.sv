@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// list_control: where each record goes, and when a buffer is handed on.
+// list_control: decides on the place of each record, and when a buffer is handed on.
 //
 // In:  list_* from the register file; p_*: the record whose first beat waits; finish_*: its last beat came; flush: one
 //      pulse, all open buffers are handed on.
@@ -9,8 +9,8 @@
 // Latency: 5 cycles from p_valid to c_valid, 5 more when the record opens a new buffer because it did not fit.
 // One operation at a time (place, finish, scan), each one read-modify-write of the list's state: IDLE gives the RAM its
 // address, READ has its word, SUM adds, JUDGE compares, ACT decides. Between records a scan looks at one open buffer
-// every 32 cycles, round-robin, for gathering time and flush; the buffer of a record on its way is left alone, so the
-// next record of its list asks the same before it is placed: a list under full load keeps its gathering time, too.
+// every 32 cycles, round-robin, for gathering time and flush, but not at that of a record on its way. So the
+// next record of this list makes the same checks before it is placed: a list under full load keeps its gathering time.
 // A list's buffers are free when given - returned < n_buffers. A host that reads late in a list with `overwrite` must
 // look at the newest completion of the list again after reading: n - 1 or more behind, the buffer is not its own.
 
@@ -69,7 +69,7 @@ module list_control (
     logic [4:0]  scan_wait_q;
     logic [31:0] open_q, flush_q;
 
-    // The record between its first and its last beat, and what its list asks for at its end.
+    // The record between its first and its last beat, and the values for its list at its end.
     logic        flying_q, finish_q, bad_q, end_of_burst_q;
     logic [4:0]  flying_list_q;
     logic [2:0]  flying_reason_q;

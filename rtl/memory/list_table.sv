@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// list_table: what the host has said of the 17 lists of buffers, and how far each is written.
+// list_table: the host's settings of the 17 lists of buffers, and how far each list is written.
 //
 // In:  list_*: writes from the register file (list_register as in registers.yaml: 0 and 1 base, 2 buffer_bytes,
 //      3 n_buffers, 4 max_records, 5 gathering_cycles, 6 overwrite, 7 credit); read_list; state_* to be kept.
 // Out: for read_list, one cycle later: settings, state, returned (credits so far); is_on and is_fresh by list.
 // Latency: 1 cycle; a credit counts 2 cycles after its write.
-// A write to n_buffers starts the list anew (is_fresh: its state in the RAM does not count yet); 0 closes it. Each RAM
-// has one writer: credits are a sum beside that of the buffers given away, so the two never meet.
+// A write to n_buffers starts the list anew (is_fresh: its state in the RAM is not valid yet); 0 closes it. Each RAM
+// has one writer: the sum of credits is separate from the sum of buffers handed on, so there is no conflict.
 
 module list_table #(
     parameter STATE_WIDTH = 1
@@ -75,7 +75,7 @@ module list_table #(
         if (rst) is_on <= 32'd0;
     end
 
-    // Credits: read, add, write. The sum that is just being written is taken from the register.
+    // Credits: read, add, write. A sum that is being written in this cycle is taken from its register.
     logic        credit_q, clear_q, wrote_q;
     logic [4:0]  credit_list_q, wrote_list_q;
     logic [6:0]  credit_n_q;

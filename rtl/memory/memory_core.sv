@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// memory_core: one stream of payloads -> circular lists of persistent buffers (CLOPs) and an event ring, as write
-// requests with physical addresses and their data. A shell (memory_path.sv for AXI4, corundum_dma.sv) writes them.
+// memory_core: turns one stream of payloads into write requests with physical addresses, and their data, for circular
+// lists of persistent buffers (CLOPs) and an event ring. Shells write them (memory_path.sv for AXI4, corundum_dma.sv).
 //
 // In:  s_*: payload stream; s_stream 0 to 15 UDP streams, 16 merged events; s_length bytes; s_end_of_burst with tlast;
 //      list_*, tlb_*, ring_*, flush: from the register file (registers.yaml); record_done, completion_done, failed.

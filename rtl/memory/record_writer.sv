@@ -1,14 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// record_writer: payloads, record headers and completions -> write requests and their data.
+// record_writer: turns payloads, record headers and completions into write requests and their data.
 //
-// In:  c_*: what becomes of the record whose first beat stands at s_*: its address, or discard; s_*: the payload
-//      stream; r_*: completions (32 bytes), which go between two records.
+// In:  c_*: decision on the record whose first beat is offered at s_*: its address, or discard; s_*: the payload
+//      stream; r_*: completions (32 bytes), which are written between two records.
 // Out: q_*: requests (virtual address, bytes, kind); d_*: their data in words; finish_*: the record's last beat came.
-// Latency: c to first data word 2 cycles; a record takes 2 + 4 cycles besides its payload's words.
-// The header is written after the payload, by its own request: cut-through needs no way back. The payload request has
-// `length` bytes whatever comes: a stream that ends early is filled with zeros, a longer one is cut, and flag bit 2
-// says so; so no write leaves its buffer because of a wrong length.
+// Latency: c to first data word 2 cycles; a record takes 2 + 4 cycles in addition to its payload's words.
+// The header is written after the payload, by its own request, as cut-through knows it only then. The payload request
+// always has `length` bytes: a stream that ends early is filled with zeros, a longer one is cut, and flag bit 2
+// says so. So no write leaves its buffer because of a wrong length.
 
 module record_writer (
     input  logic         clk,
@@ -71,12 +71,12 @@ module record_writer (
     wire last_word = words_left_q == 14'd1;
     wire [7:0] last_keep = 8'hff >> (3'd0 - length_q[2:0]);
 
-    // A completion goes first: the buffer it tells of is complete, a record can wait four cycles.
+    // A completion goes first: its buffer is complete, and a record can wait four cycles.
     assign r_ready = state_q == IDLE && q_room;
     assign c_ready = state_q == IDLE && q_room && !r_valid;
     assign s_tready = (state_q == PAYLOAD && d_room) || state_q == TRIM;
     wire beat = s_tvalid && s_tready;
-    // Bytes that the stream does not have are zero, in the word as in the words after it.
+    // Bytes that the stream lacks are zero, in its last word and in the words after it.
     wire [63:0] kept = {{8{s_tkeep[7]}}, {8{s_tkeep[6]}}, {8{s_tkeep[5]}}, {8{s_tkeep[4]}},
                         {8{s_tkeep[3]}}, {8{s_tkeep[2]}}, {8{s_tkeep[1]}}, {8{s_tkeep[0]}}};
     // This beat, or its place, contradicts the length.

@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// tlb: virtual to physical addresses of write requests, 16 pages of 64 kB.
+// tlb: translates virtual addresses of write requests into physical ones, for 16 pages of 64 kB.
 //
 // In:  requests that lie within one page (s_*); entries from the host: tlb_index the entry, tlb_register 0 virtual
-//      page, 1 and 2 lower and upper part of the physical page, 3 valid (write it last; the others take it away).
-// Out: the same requests with physical addresses (m_*). A page that is not there holds everything behind it: missing
-//      is 1 and missing_page its number until the host has given it; miss is one pulse for each, stall one a cycle.
-// Latency: 3 cycles; one request in 3 cycles. Each request looks again: an entry may go at any time.
+//      page, 1 and 2 lower and upper part of the physical page, 3 valid (write it last; writing the others clears it).
+// Out: the same requests with physical addresses (m_*). A missing page stops this request and all later ones: missing
+//      is 1 and missing_page its number until the host has given it; miss: a pulse per page, stall: one per cycle.
+// Latency: 3 cycles; one request in 3 cycles. Each request is looked up, as an entry may be removed at any time.
 // With two entries for one page the lower one counts.
 
 module tlb #(

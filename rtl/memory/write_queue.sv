@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// write_queue: first in, first out, for words, requests and completions on their way to memory.
+// write_queue: a FIFO for words, requests and completions on their way to memory.
 //
 // In:  s_data with s_valid/s_ready.
-// Out: m_data with m_valid/m_ready, from a register behind the RAM.
+// Out: m_data with m_valid/m_ready, from a register after the RAM.
 // Latency: 2 cycles; one entry a cycle.
 // Parameters: WIDTH of an entry; DEPTH_LOG2, the RAM holds 2**DEPTH_LOG2 entries, one more waits in the register.
-// s_ready comes from a register alone, so that stalls do not run through the whole chain in one cycle.
+// s_ready comes directly from a register, so that a stall does not pass through the whole chain in one cycle.
 
 module write_queue #(
     parameter WIDTH      = 64,

@@ -213,7 +213,7 @@ void resets(int n, Random& random) {
     std::printf("resets %d latency_least %lld latency_most %lld skew_most %d\n", n,
                 static_cast<long long>(*latencies.begin()), static_cast<long long>(*latencies.rbegin()),
                 *spans.rbegin());
-    expect(latencies.size() == 1, "the latency behind the first lane differs from reset to reset");
+    expect(latencies.size() == 1, "the latency after the first lane differs from reset to reset");
     expect(spans.contains(8), "the largest skew was not tried");
     // A skew of one more than the largest must be refused and not guessed.
     loop.reset({0, 9, 3, 4}, 20);

@@ -6,7 +6,7 @@
 //      or to all, and echo requests sent to own_mac with a right IPv4 header checksum, whole, without IP options.
 // Out: replies to the MAC (m_*, without gaps while m_tready holds), at least 60 bytes, with the request's VLAN tag. An echo
 //      whose ICMP checksum is wrong comes back with it still wrong. One pulse for each reply sent (arp_answered,
-//      echo_answered), and for each request lost because the buffer was full or shorter than it (overflow).
+//      echo_answered), and for each request lost because the buffer was full or too short for it (overflow).
 // Latency: request's last beat in to reply's first beat out 10 cycles.
 // Parameters: WORDS_LOG2 of the buffer: 2**WORDS_LOG2 words of requests wait.
 
@@ -46,11 +46,11 @@ module arp_icmp #(
     output logic        overflow
 );
 
-    // As on the wire: the first byte lowest.
+    // Constants as on the wire, with the first byte lowest.
     wire [47:0] mac = {own_mac[7:0], own_mac[15:8], own_mac[23:16], own_mac[31:24], own_mac[39:32], own_mac[47:40]};
     wire [31:0] ip  = {own_ip[7:0], own_ip[15:8], own_ip[23:16], own_ip[31:24]};
 
-    // Is it a request to us? One flag for each kind, which a wrong word takes away.
+    // Whether the frame is a request to this card: one flag for each kind, which a wrong word clears.
     logic arp_q, echo_q;
     always_ff @(posedge clk) begin
         if (word_valid) begin
@@ -71,7 +71,7 @@ module arp_icmp #(
         end
     end
 
-    // Did all of it come? A frame too long for the counter is far too long for the buffer.
+    // Whether all of it has come. A frame too long for the counter is far too long for the buffer.
     logic [12:0] n_beats_q;
     logic [15:0] frame_bytes_q, needed_q;
     always_ff @(posedge clk) begin
@@ -87,7 +87,7 @@ module arp_icmp #(
                       ((type_arp && arp_q && arp_whole && (mac_own || mac_broadcast)) ||
                        (plain_icmp && echo_q && echo_whole && mac_own));
 
-    // The beats wait two cycles, so that the last one meets the decision.
+    // The beats are delayed by two cycles, so that the last one comes with the decision.
     logic [69:0] wait_1_q, wait_2_q;
     logic        wanted_q;
     logic [7:0]  keep_byte;

@@ -2,12 +2,12 @@
 //
 // arp_icmp_reply: turns a request into its reply, word by word as it passes.
 //
-// In:  whole requests (x_*) without gaps, at least 42 bytes, 0 behind the last one; mac and ip of this card, first byte lowest.
-// Out: replies (m_*): 60 bytes for ARP, the request's length but at least 60 for an echo. Pulses as each is through.
+// In:  whole requests (x_*) without gaps, at least 42 bytes, 0 after the last; this card's mac and ip, first byte lowest.
+// Out: replies (m_*): 60 bytes for ARP, the request's length but at least 60 for an echo. A pulse at the end of each.
 // Latency: 2 cycles.
 //
-// The sender's addresses come before the places where the reply has them, but for the last four bytes of its MAC address,
-// which the first word of the reply takes from the word behind it. An echo's TTL becomes 64. Both checksums are mended
+// The sender's addresses come before their places in the reply, except the last four bytes of its MAC address,
+// which the first word of the reply takes from the next word. An echo's TTL becomes 64. Both checksums are corrected
 // (RFC 1624): only the TTL and the ICMP type change a sum, exchanged addresses do not.
 
 module arp_icmp_reply (
@@ -35,18 +35,18 @@ module arp_icmp_reply (
     localparam [15:0] TYPE_VLAN = 16'h0081, TYPE_ARP = 16'h0608, OP_REPLY = 16'h0200;
     localparam [7:0]  TTL = 8'd64;
 
-    // y: the word that is turned. z: the turned word.
+    // y: the word that is changed. z: the changed word.
     logic [63:0] y_word, z_word;
     logic [3:0]  y_bytes, y_index, z_bytes;
     logic        y_valid, y_last, z_valid, z_last;
-    logic        y_is_0;  // of y_index, which many other bits wait for
-    logic        reply_last, y_stops;  // the reply ends with y; it or the request ends, not both: known with y, likewise
+    logic        y_is_0;  // y_index == 0, in a register, as many other bits wait for it
+    logic        reply_last, y_stops;  // the reply ends with y; either it or the request ends: registers, too
 
     wire       z_free = !z_valid || m_tready;
     wire       y_moves = y_valid && z_free && (!y_is_0 || x_valid);
     logic      has_tag_q, arp_q, drain_q;
 
-    // A short reply goes on with zeros; behind an ARP reply the rest of the request is taken away.
+    // A short reply is filled with zeros; after an ARP reply the rest of the request is discarded.
     wire pad = y_stops && y_last;
     wire cut = y_stops && !y_last;
     wire y_load = x_valid && x_ready && !drain_q;

@@ -1,14 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// eth_ip_udp: Ethernet frames of a MAC in, UDP payloads out, every frame counted once.
+// eth_ip_udp: extracts UDP payloads from Ethernet frames of a MAC, and counts every frame once.
 //
-// In:  beats of the MAC (s_*), no back-pressure; settings, constant while frames come, but cut_through, which is taken
+// In:  beats of the MAC (s_*), no back-pressure; settings, constant while frames come, except cut_through, read
 //      at each UDP header; now, the cycle counter.
 // Out: payload stream (m_*, see receive_buffer); verdict, see udp_payload; what arp_icmp needs of each frame.
 // Latency: first beat in to first payload beat out 8 cycles in cut-through (beats without gaps, no IP options; a payload
 //      of one word waits for its checksum: last beat in + 5); store-and-forward: last beat in to first beat out 7.
-// Parameters: WORDS_LOG2 and FRAMES_LOG2 of the buffer. What does not fit is dropped whole: in cut-through a payload that
-//      finds fewer free words than it has, else one that finds the buffer full while it is written.
+// Parameters: WORDS_LOG2 and FRAMES_LOG2 of the buffer. A payload that does not fit is dropped whole: in cut-through
+//      if there are fewer free words than it has, else if the buffer becomes full while it is written.
 
 module eth_ip_udp #(
     parameter WORDS_LOG2  = 11,

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// frame_gate: lets frames pass while the card is enabled, whole ones only.
+// frame_gate: lets whole frames pass while the card is enabled.
 //
 // In:  frames of the MAC (s_*: their valid and last); enable, a register that may change at any time.
-// Out: m_tvalid; all else of the beats goes past this module.
-// Latency: none. A frame during whose first beat enable is 0 is not looked at, and counted nowhere; one that has begun
-// to pass goes on to its end.
+// Out: m_tvalid; the other signals of the beats do not pass this module.
+// Latency: none. A frame during whose first beat enable is 0 is ignored, and no counter counts it; a frame that has
+// begun to pass continues to its end.
 
 module frame_gate (
     input  logic clk,

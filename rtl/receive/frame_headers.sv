@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// frame_headers: what the Ethernet and IPv4 headers of a frame say, and whether the IPv4 header's checksum is right.
+// frame_headers: reads the Ethernet and IPv4 headers of a frame, and checks the IPv4 header's checksum.
 //
 // In:  beats and first fields of frame_slots; now, the cycle counter; own_mac (first byte on the wire in bits 47:40).
 // Out: facts. All are right in the cycle of the frame's slot_end, and until then from the cycle after its UDP header's
 //      slot on; ip_payload_bytes, src_ip, stamp and pseudo_* from the UDP header's slot on. Numbers are in host order.
-//      word_*: the frame's 8-byte words 1 to 5 with the VLAN tag cut out, for whoever reads more fields.
+//      word_*: the frame's 8-byte words 1 to 5 without the VLAN tag, for modules that read more fields.
 // Latency: a header's last byte at the port to its facts 3 cycles.
 //
 // The tag is cut out by one multiplexer, so that every field has one place. With a tag, a word is complete when the next
@@ -65,7 +65,7 @@ module frame_headers (
             mac_ok        <= promiscuous || beat_word[47:0] == mac || &beat_word[47:0];
             stamp         <= now_q;
         end
-        // Ends before the first byte behind its type: nothing can be said of it.
+        // The frame ends before the first byte after its type, so it cannot be classified.
         if (beat_last) begin
             case (beat_index)
                 5'd0:    too_short <= 1'b1;
@@ -92,7 +92,7 @@ module frame_headers (
             protocol <= word[63:56];
         end
         if (word_3) src_ip <= {word[23:16], word[31:24], word[39:32], word[47:40]};
-        // Bit 16: the total length does not even hold the header.
+        // Bit 16: the total length is less than the header's.
         ip_payload_bytes <= {1'b0, ip_bytes} - {11'd0, ihl, 2'b00};
         is_ipv4          <= type_ipv4 && version_4 && ihl >= 4'd5;
     end

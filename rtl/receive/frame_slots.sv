@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// frame_slots: a frame of the MAC, realigned so that the UDP header is one word and the payload follows from byte 0.
+// frame_slots: realigns a frame of the MAC so that the UDP header is one word and the payload follows from byte 0.
 //
 // In:  beats of the MAC (s_*; no back-pressure; s_tuser with s_tlast: bad frame check sequence).
 // Out: slots: slot_is_udp marks the UDP header, the following ones hold payload and padding, slot_bytes of the 8 bytes
-//      are of the frame. slot_end, one for each frame whatever it is, comes the cycle after the last beat's slot and
-//      holds what was left of it. beat_*: the beats, registered, with their index (stops at 31);
-//      in_frame, a beat at the port goes on with the frame of beat_*. has_tag, type_*, ihl and
+//      are of the frame. slot_end, one for each frame of any kind, comes the cycle after the last beat's slot and
+//      holds the rest of that beat. beat_*: the beats, registered, with their index (stops at 31);
+//      in_frame: a beat at the port belongs to the frame of beat_*. has_tag, type_*, ihl and
 //      version_4: the first fields of the header, needed to find the UDP header.
 // Latency: beat to beat_* 1 cycle; last byte of a word to its slot 1 cycle; last beat to slot_end 2 cycles.
 //
@@ -43,7 +43,7 @@ module frame_slots (
     output logic [3:0]  ihl
 );
 
-    localparam [15:0] TYPE_VLAN = 16'h0081;  // as they lie in a beat: first byte in the low half
+    localparam [15:0] TYPE_VLAN = 16'h0081;  // as in a beat, with the first byte in the low half
     localparam [15:0] TYPE_IPV4 = 16'h0008;
     localparam [15:0] TYPE_ARP  = 16'h0608;
 
@@ -86,7 +86,7 @@ module frame_slots (
         end
     end
 
-    // Which beat completes the UDP header, and whether words begin at byte 6. Both are right by beat 5, the first one
+    // The beat that completes the UDP header, and whether words begin at byte 6. Both are right at beat 5, the first
     // that can complete it; a header too short for IPv4 never matches.
     logic [4:0] udp_index_q;
     logic       at_byte_6_q, body_q;

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// port_table: UDP destination port to stream, 16 entries compared at once.
+// port_table: finds the stream of a UDP destination port; it compares 16 entries at once.
 //
 // In:  port; entry_valid and entry_port (entry i in bits 16*i+15:16*i) from registers, constant while frames come.
 // Out: found and stream, the number of the first entry that matches.
-// Latency: found 1 cycle; stream 1 cycle and a priority encoder behind the register.
+// Latency: found 1 cycle; stream 1 cycle and a priority encoder after the register.
 
 module port_table (
     input  logic         clk,

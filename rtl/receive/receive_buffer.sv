@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// receive_buffer: holds payloads until they are taken; all that waits between the MAC and the data path waits here.
+// receive_buffer: holds payloads until they are taken; it is the only place where data wait between MAC and data path.
 //
 // In:  words and sidebands of udp_payload.
 // Out: the payload stream (m_*), byte 0 in m_tdata[7:0]; stream, src_ip, src_port, length and stamp are constant from a
@@ -46,7 +46,7 @@ module receive_buffer #(
     wire        bad;
     wire        take = word_valid && side_valid && m_tready;
 
-    // Who writes knows from free_words and losing what does not fit, and counts it.
+    // The writer knows from free_words and losing which frames do not fit, and counts them.
     wire unused_ready, unused_overflow;
     axis_fifo #(.WIDTH(69), .DEPTH_LOG2(WORDS_LOG2)) words (
         .clk(clk), .rst(rst),

@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// receive_counts: the verdict on a frame as one pulse of one counter; together the counters are all frames that came.
+// receive_counts: turns the verdict on a frame into one pulse of one counter; the sum of the counters is all frames.
 //
 // In:  verdict with verdict_valid.
-// Out: one pulse. accepted: delivered, and good. arp and icmp: left to arp_icmp. All others: the frame was dropped, or in
-//      cut-through, where bad_fcs, truncated and bad_udp_checksum may be found too late, delivered and marked bad.
+// Out: one pulse. accepted: delivered, and good. arp and icmp: handled by arp_icmp. All others: the frame was dropped,
+//      or in cut-through, where bad_fcs, truncated and bad_udp_checksum may come too late, delivered and marked bad.
 //      Checks, in their order, the first that fails counts:
-//      bad_fcs; truncated (nothing behind its type); wrong_mac; arp; not_ipv4 (or version, or ihl below 5); truncated (ends
-//      before 8 bytes behind the IP header); bad_ip_checksum; fragment; icmp; not_udp; truncated (UDP length below 8 or
+//      bad_fcs; truncated (ends with its type); wrong_mac; arp; not_ipv4 (or version, or ihl below 5); truncated (ends
+//      before 8 bytes after the IP header); bad_ip_checksum; fragment; icmp; not_udp; truncated (UDP length below 8 or
 //      beyond the IP length); unknown_port; overflow; truncated (ends before the UDP length); bad_udp_checksum.
 // Latency: 1 cycle.
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// receive_path: everything between the MAC and the data path.
+// receive_path: all modules between the MAC and the data path.
 //
 // In:  frames of a 10G MAC (s_*, no back-pressure); settings from registers; now, the cycle counter.
 // Out: payload stream (m_*, see receive_buffer); replies to the MAC (tx_*); one pulse for each count (receive_counts,

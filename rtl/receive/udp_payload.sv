@@ -1,16 +1,16 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// udp_payload: decides on each frame, cuts its UDP payload out and writes it to the buffer.
+// udp_payload: decides on each frame, extracts its UDP payload and writes it to the buffer.
 //
 // In:  slots of frame_slots, facts of frame_headers, the port table, free places of the buffer; cut_through, a register.
 // Out: words to the buffer (w_*): w_bytes of w_word count, w_last ends a frame, w_bad with it marks a frame whose check
-//      failed, w_drop takes it back, w_early makes each word readable at once (cut-through). side_push writes the frame's
+//      failed, w_drop discards it, w_early makes each word readable at once (cut-through). side_push writes the frame's
 //      sideband. verdict, one for each frame with verdict_valid: the codes of receive_counts.
 // Latency: slot to w_* 0 cycles; slot_end to verdict and last word 2 cycles (the last word waits for the checksum).
 //
-// What does not fit is dropped whole: in cut-through a frame is admitted only if all of it has room, as the UDP header
-// tells its length; otherwise it may fill the places that become free while it comes, and is taken back if one lacked.
-// The first check that fails, in the order of the parser, is the verdict: but for overflow the same in both modes.
+// A frame that does not fit is dropped whole. In cut-through a frame is admitted only if all of it has room, as the UDP
+// header gives its length; otherwise it may use places that become free while it comes, and is discarded if one lacks.
+// The first check that fails, in the order of the parser, is the verdict; except overflow it is the same in both modes.
 
 module udp_payload #(
     parameter FREE_BITS = 12
@@ -90,7 +90,7 @@ module udp_payload #(
         end
     end
 
-    // The port's match is there in the cycle of the next slot, or of a later one: kept from its first cycle.
+    // The port's match is known in the cycle of the next slot or earlier: it is kept from its first cycle on.
     logic just_udp_q;
     always_ff @(posedge clk) begin
         just_udp_q <= is_udp && !rst;
@@ -102,7 +102,7 @@ module udp_payload #(
     wire       found = just_udp_q ? port_found : found_q;
     wire [3:0] stream_now = just_udp_q ? stream : stream_q;
 
-    // Payload: what is left, and which bytes of the next word count.
+    // Payload: bytes that remain, and the valid bytes of the next word.
     logic [1:0]  state_q;
     logic [15:0] left_q;
     logic        final_q, accept_q;
@@ -135,7 +135,7 @@ module udp_payload #(
                         {8{mask_q[3]}}, {8{mask_q[2]}}, {8{mask_q[1]}}, {8{mask_q[0]}}};
     wire [63:0] masked = slot_word & mask;
 
-    // The length counts twice, in the pseudo header too: times two is one place to the left, modulo 65535.
+    // The length counts twice, as it is also in the pseudo header: times two is a rotation by one bit, modulo 65535.
     wire         sum_ok;
     logic [15:0] unused_sum, unused_carry;
     wire  [63:0] udp_header = {slot_word[63:48], slot_word[46:32], slot_word[47], slot_word[31:0]};
@@ -144,7 +144,7 @@ module udp_payload #(
         .word(is_udp ? udp_header : masked), .sum_q(unused_sum), .carry_q(unused_carry), .is_zero(sum_ok)
     );
 
-    // The final word waits here for the verdict; complete, it came.
+    // The final word waits here for the verdict; complete: it has come.
     logic [63:0] final_word_q;
     logic [3:0]  final_bytes_q;
     logic        complete_q;
@@ -159,7 +159,7 @@ module udp_payload #(
         if (take_final) final_word_q <= masked;
     end
 
-    // One cycle after slot_end: what the headers say. Two cycles after: what the payload says.
+    // One cycle after slot_end: the checks of the headers. Two cycles after: the checks of the payload.
     logic       ended_q, ended_accept_q, verdict_accept_q;
     logic [3:0] head_verdict_q;
     logic [3:0] head_verdict;
@@ -180,7 +180,7 @@ module udp_payload #(
         else head_verdict = ACCEPTED;
     end
 
-    // The last word needs a place too.
+    // The last word needs a place, too.
     wire       lacking = !early_q && (losing || free_wide[31:1] == 31'd0);
     wire [3:0] full_verdict = head_verdict_q != ACCEPTED ? head_verdict_q : lacking ? OVERFLOW :
                               !complete_q ? TRUNCATED : (has_sum_q && !sum_ok) ? BAD_UDP_CHECKSUM : ACCEPTED;

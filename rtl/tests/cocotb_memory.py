@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The memory path against its model (memory_model.py), with a cocotbext-axi RAM behind it."""
+"""The memory path against its model (memory_model.py), with a cocotbext-axi RAM at its output."""
 
 from __future__ import annotations
 
@@ -82,7 +82,7 @@ async def full_list_overwrites(dut) -> None:
     b.records += records(b.rng, 10, 4, range(1, 100))
     await b.drain()
     assert b.counts["written"] == 10 and b.counts["overwritten"] == 3 and b.counts["dropped"] == 0, b.counts
-    await b.give_back(4, 3)  # of five buffers told: two more than it has, so none is free yet but one
+    await b.give_back(4, 3)  # the host has reported five buffers, two more than the list has: only one is free
     b.owed.clear()
     await ClockCycles(dut.clk, 4)
     b.records += records(b.rng, 3, 4, range(1, 100), end_of_burst=True)
@@ -92,7 +92,7 @@ async def full_list_overwrites(dut) -> None:
 
 @cocotb.test()
 async def missing_page(dut) -> None:
-    """Nothing passes a page that is not there; when it comes, all goes on. More pages than entries."""
+    """A missing page stops all writes; once the host gives it, they continue. There are more pages than entries."""
     b = Bench(dut, SEED + 4)
     b.fills_pages = False
     await b.start()

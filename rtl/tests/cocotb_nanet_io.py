@@ -25,7 +25,7 @@ def datagram(b: Bench, stream: int, n_bytes: int, **how) -> bytes:
 
 
 def wrong(rng: random.Random) -> list[bytes | tuple[bytes, bool]]:
-    """Frames that no record may come of; in cut-through of the last five, whose faults come too late, marked ones."""
+    """Frames that must not give a record; in cut-through the last five, whose faults come late, give marked ones."""
     body = rng.randbytes(rng.choice((50, 700)))
     return [
         f.udp_frame(body, dst=f.OWN_MAC ^ 1),
@@ -99,7 +99,7 @@ async def slow_memory(dut, cut_through: bool) -> None:
 
 @cocotb.test()
 async def no_buffers(dut) -> None:
-    """The host gives none back: full lists drop, others go on; then it does, and all goes on."""
+    """While the host gives no buffer back, full lists drop and others continue; when it does, all continue."""
     b = Bench(dut, SEED + 3)
     b.credit_late = lambda: True
     await b.start()

@@ -137,7 +137,7 @@ async def each_drop_is_one_count(dut):
 
 @cocotb.test()
 async def cut_anywhere(dut):
-    """A frame that ends after any number of bytes, with a whole one behind it at once."""
+    """A frame may end after any number of bytes; a whole frame follows it without a gap."""
     rng = random.Random(7)
     items = []
     for vlan, options in ((None, b""), (9, b""), (None, bytes(4)), (9, bytes(8))):
@@ -237,7 +237,7 @@ async def overflow_drops_whole_frames(dut):
         items = [f.udp_frame(data(rng, n_bytes)) for _ in range(n_frames)]
         n_cycles = sum(-(-len(item) // 8) for item in items) + 20
         record = await bench.play(items, ready=lambda cycle, end=n_cycles: cycle > end)
-        # Two words and two sidebands have left the RAMs for the registers behind them. One word stays free; in
+        # Two words and two sidebands have left the RAMs for the registers after them. One word stays free; in
         # cut-through, admitted by the length of the UDP header in whole words, up to two. One frame's place stays free.
         used_words = used_frames = kept = 0
         for _ in items:

@@ -141,7 +141,7 @@ def echo_request(
 
 @dataclass
 class Outcome:
-    """What becomes of a frame: its verdict, and what cut-through delivers whatever the verdict."""
+    """Outcome of a frame: its verdict, and the payload that cut-through delivers for any verdict."""
 
     verdict: str
     payload: bytes = b""

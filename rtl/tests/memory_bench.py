@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Drives memory_tb: records in, AXI4 RAM and host behind it; every write is held to the rules as it appears."""
+"""Drives memory_tb with records, an AXI4 RAM and a host; every write is checked against the rules as it appears."""
 
 from __future__ import annotations
 
@@ -72,7 +72,7 @@ class Bench:
         self.map(RING, 1 << self.ring_log2 << 5)
 
     def connect(self, stall: float, answer_stall: float) -> None:
-        """Clock, reset, and host memory behind the AXI4 port, which stalls for these shares of the time."""
+        """Connects clock, reset and host memory to the AXI4 port, which stalls for these shares of the time."""
         d = self.dut
         d.rst.value = 1
         cocotb.start_soon(Clock(d.clk, 6400, unit="ps").start())
@@ -156,7 +156,7 @@ class Bench:
                 d.s_tvalid.value = 0
 
     def look(self) -> None:
-        """Each cycle, before the model is told of it."""
+        """Called each cycle, before the model gets it."""
 
     async def watch(self) -> None:
         """Looks at each cycle as the next edge will."""
@@ -287,7 +287,7 @@ class Bench:
         self.owed.append(index)
 
     async def drain(self, limit: int = 20_000) -> None:
-        """Until all is sent, written and told; then the whole memory against the model."""
+        """Waits until all records are sent, written and completed; then compares the whole memory with the model."""
         for _ in range(limit):
             await RisingEdge(self.dut.clk)
             is_quiet = not (self.records or self.places or self.flying) and on(self.dut, "idle")

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The memory path in Python: what stands where, and what completions say. Slow and plain.
+"""The memory path in Python, slow and simple: the content of memory and of completions.
 
-The card's fate of a record that depends on when a credit came, and the moment of a gathering time or flush, are told
-from outside (place, give); bench.py holds them to their rules. All else follows from the stream alone.
+The caller gives those outcomes of a record that depend on the time of a credit, and the moment of a gathering time or
+flush (place, give); bench.py checks them against their rules. All else follows from the stream alone.
 """
 
 from __future__ import annotations

@@ -64,7 +64,7 @@ module memory_tb (
     output logic         count_tlb_miss,
     output logic         count_tlb_stall,
     output logic         count_write_failed,
-    // What the model of the test is told, as it depends on time: fates of records, buffers handed on, kinds of requests.
+    // Signals for the test's model, as they depend on time: outcomes of records, buffers handed on, kinds of requests.
     output logic         seen_offer,
     output logic         seen_place,
     output logic         seen_discard,

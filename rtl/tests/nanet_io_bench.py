@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
 """Drives nanet_io_tb as a network and a host do: frames into the MAC side, all else over AXI4-Lite, irq and host memory.
 
-Which frames must become records is told by frames.py, which records must stand where by memory_model.py. Only for want
-of room the payload buffer's choice is taken from the card: a frame that came to no record is known by the stamp of the
-next that did, and must be counted as an overflow.
+frames.py decides which frames must become records, and memory_model.py where each record must be. Only if the payload
+buffer is full is the choice taken from the card: a frame without a record is known by the stamp of the next record, and
+must be counted as an overflow.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ from memory_model import Record
 CARD = yaml.safe_load((Path(__file__).parent.parent / "registers/registers.yaml").read_text())
 BLOCKS = {block["name"]: block for block in CARD["blocks"]}
 VERDICTS = f.COUNTS[:13]
-LATE = ("truncated", "bad_udp_checksum")  # told after the room was looked for
+LATE = ("truncated", "bad_udp_checksum")  # verdicts known only after the place was decided
 DECIDES = 10  # cycles from the look at a list's credits to the place
 
 

@@ -42,7 +42,7 @@ QUICK = ("axis_skid", "merge_entry", "write_split", "completion_ring")
 
 
 def tool(name: str) -> str:
-    """Of the package index, beside this Python, else the distribution's."""
+    """Finds a tool: the package index's, next to this Python, else the distribution's."""
     path = f"{HERE}{os.pathsep}{os.environ['PATH']}"
     found = shutil.which(f"yowasp-{name}", path=path) or shutil.which(name, path=path)
     if found is None:

@@ -114,7 +114,7 @@ def import_calibration(
 
 @contextmanager
 def _rounds(file: Path) -> Iterator[Callable[[str], Iterator["CameraEvent"]]]:
-    """Gives the file's events anew at each call, and shows how far it is."""
+    """Yields the file's events again at each call, and shows the progress."""
     from rich.console import Console
 
     from anello.run import display
@@ -155,7 +155,7 @@ def _to_capture(paths: list[Path], output: Path, first_port: int, ports: int) ->
 
 
 def _to_zfits(file: Path, folder: Path, camera: str, streams: int, told: tuple[str, int, float]) -> None:
-    """told: data model, telescope, photo-electrons of a count."""
+    """Writes zfits files. told: data model, telescope, photo-electrons per count, as the user gave them."""
     from . import events
     from .cta import cameras, dl0v1, r1v1
 
@@ -185,7 +185,7 @@ def _to_zfits(file: Path, folder: Path, camera: str, streams: int, told: tuple[s
 
 
 def _refusal_of(writer: "r1v1.Writer", event: "CameraEvent") -> str:
-    """Why an event cannot be in the files; empty: it is."""
+    """The reason why an event cannot be in the files; empty: there is none."""
     try:
         writer.write(event)
     except InputError:  # of the file

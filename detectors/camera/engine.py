@@ -14,12 +14,12 @@ FloatArray = NDArray[np.float32]
 
 
 class Node(ChainNode, Protocol):
-    """events(): some since the last call: event_number, charge f32[n_pixels] (at most 2048), charge_sum (of the pixels
-    above threshold), kept (bool)."""
+    """events(): a sample of those since the last call: event_number, charge f32[n_pixels] (at most 2048), charge_sum
+    (of the pixels above threshold), kept (bool)."""
 
     def events(self) -> list[dict[str, Any]]: ...
     def set_r1_writer(self, writer: int, counters: Mapping[str, int]) -> None:
-        """In the block r1_writer<i>. Raises IndexError where there is no such writer or counter."""
+        """Sets counters in the block r1_writer<i>. Raises IndexError if there is no such writer or counter."""
 
 
 class Source(ChainSource, Protocol):
@@ -28,12 +28,12 @@ class Source(ChainSource, Protocol):
     trigger_tag (bits of docs/reference/camera.md)."""
 
     def prepare(self) -> None:
-        """Simulates, so that start() begins at once."""
+        """Simulates the pool of events, so that start() sends at once."""
         ...
 
 
 class Calibration(Protocol):
-    """What a run does with samples by camera_calibrate."""
+    """Corrects samples as a run does with camera_calibrate."""
 
     steps: int  # bits: 2 baseline, 4 time lapse, 8 spikes, 16 gain selected, 32 flat field
     low_gain: NDArray[np.uint32]  # of the last call's boards: a bit for each pixel whose low gain was taken
@@ -46,20 +46,20 @@ class Calibration(Protocol):
         clocks: NDArray[np.uint64],
         run_id: int,
     ) -> NDArray[np.uint8]:
-        """Of B boards of one event, in place. waveforms: [B, gains, pixels, samples]; first_cells: [B, 8], or [B, 0]
-        where there are none; clocks: [B], ticks of 7.5 ns. Where gains are selected, waveforms[:, 0] has what was. Per
-        board 0 corrected, 1 it has no cells, 2 wrong ones."""
+        """Corrects B boards of one event, in place. waveforms: [B, gains, pixels, samples]; first_cells: [B, 8], or
+        [B, 0] without any; clocks: [B], ticks of 7.5 ns. With gain selection, waveforms[:, 0] has the selected samples.
+        Returns for each board 0: corrected, 1: it has no first cells, 2: it has wrong ones."""
         ...
 
 
 class Engine(Protocol):
-    """Node takes all keys, dotted, and counter_page; Source those of camera_source without "camera_source.", camera.*
-    and run.n_events whole, and seed, counter_page. They raise ConfigError, OSError."""
+    """Node takes all keys, with dots, and counter_page. Source takes the keys of camera_source without this prefix,
+    camera.* and run.n_events with their prefixes, and seed, counter_page. They raise ConfigError, OSError."""
 
     def Node(self, config: Mapping[str, Any]) -> Node: ...  # noqa: N802
     def Source(self, config: Mapping[str, Any]) -> Source: ...  # noqa: N802
     def positions(self, n_boards: int, pixels_per_board: int, pixels_file: str) -> FloatArray:
-        """[n_boards * pixels_per_board, 2], mm. pixels_file "": of a made-up camera."""
+        """Positions of pixels, [n_boards * pixels_per_board, 2], mm. pixels_file "": a made-up camera."""
         ...
 
     def integrate_waveforms(  # noqa: PLR0917
@@ -72,7 +72,7 @@ class Engine(Protocol):
         gain_ratio: float,
         isa: str = "automatic",
     ) -> tuple[FloatArray, NDArray[np.uint16], NDArray[np.uint8]]:
-        """waveforms: [B, gains, P, samples]. Gives charge, peak_sample, flags [B, P]."""
+        """waveforms: [B, gains, P, samples]. Returns charge, peak_sample and flags, each [B, P]."""
         ...
 
     def Calibration(  # noqa: N802, PLR0917
@@ -87,25 +87,25 @@ class Engine(Protocol):
         time_lapse: bool = True,
         spikes: bool = True,
     ) -> Calibration:
-        """Coefficients of camera_calibrate.file. Raises ConfigError."""
+        """Reads the coefficients of camera_calibrate.file. Raises ConfigError."""
         ...
 
     def event_types(self) -> NDArray[np.uint8]:
-        """[256], by trigger tag: what ctapipe's EventType calls such an event."""
+        """ctapipe's EventType for each trigger tag, [256]."""
         ...
 
     def decode_record(self, record: bytes) -> dict[str, Any]:
-        """Fields of events.CameraEvent, headers u8. Raises ValueError."""
+        """Returns the fields of events.CameraEvent, with headers as u8. Raises ValueError."""
         ...
 
     def decode_chunk(self, chunk: bytes, done: int, n_bytes: int) -> NDArray[np.uint8]:
-        """[n_bytes] of an event in a table. done: filters that the chunk has passed, bit 0 shuffle, 1 bitshuffle,
+        """Decodes a chunk of a table into [n_bytes]. done: filters applied to the chunk, bit 0 shuffle, 1 bitshuffle,
         2 zstd. Raises ValueError."""
         ...
 
 
 def engine() -> Engine:
-    """Raises EngineMissingError, and ModuleNotFoundError where the engine was built without it."""
+    """The compiled part. Raises EngineMissingError, or ModuleNotFoundError if it was built without the camera."""
     from anello.engine import compiled_part
 
     return cast(Engine, compiled_part(__package__))

@@ -9,9 +9,9 @@ from typing import Any, Self
 import numpy as np
 from numpy.typing import NDArray
 
-DRAGON_DRS4 = 4  # counters_kind of boards with first cells behind the waveforms
-GAIN_SELECTED, FLATFIELDED = 16, 32  # of calibration_steps
-LOW_GAIN_AT = 22  # u16 among the counters of boards with one of two gains
+DRAGON_DRS4 = 4  # counters_kind of boards with first cells after the waveforms
+GAIN_SELECTED, FLATFIELDED = 16, 32  # bit of calibration_steps
+LOW_GAIN_AT = 22  # place of a u16 in the counters of boards that send one of two gains
 N_CHIPS, N_CELLS, NO_CELL = 8, 4096, 0xFFFF  # of a board; of a pixel's ring; of boards that send none
 BOARD_HEADER = np.dtype(
     {
@@ -43,7 +43,7 @@ def shapes_of(headers: NDArray[Any]) -> NDArray[np.uint16]:
 
 
 class TriggerTag(IntFlag):
-    """What made the camera trigger (docs/reference/camera.md); 0: not known."""
+    """The cause of a trigger (docs/reference/camera.md); 0: not known."""
 
     MONO = 1
     STEREO = 2
@@ -58,9 +58,9 @@ class TriggerTag(IntFlag):
 class CameraEvent:
     """One event with the B boards that it has, of n_boards.
 
-    boards: uint16[B]. headers: structured[B], what docs/reference/camera.md says of each board. payloads: uint8, the
-    boards' payloads one after the other. timestamp_ns: the trigger's; first_ns, closed_ns: wall clock, first fragment
-    placed and event handed on.
+    boards: uint16[B]. headers: structured[B], each board's header (docs/reference/camera.md). payloads: uint8, the
+    boards' payloads one after the other. timestamp_ns: time of the trigger. first_ns, closed_ns: wall clock, when the
+    first fragment was placed and when the event was handed on.
     """
 
     run_id: int
@@ -75,12 +75,12 @@ class CameraEvent:
 
     @cached_property
     def trigger_tag(self) -> int:
-        """Bits of TriggerTag: what most boards say; among tags of as many boards, the lowest."""
+        """Bits of TriggerTag: the tag that most boards sent; of tags of equally many boards, the lowest."""
         return int(np.bincount(self.headers["trigger_tag"], minlength=1).argmax())
 
     @cached_property
     def waveforms(self) -> NDArray[np.uint16]:
-        """uint16[B, gains, pixels, samples]. Raises ValueError when boards differ in shape or sent none."""
+        """uint16[B, gains, pixels, samples]. Raises ValueError if boards differ in shape or sent no samples."""
         of_boards = shapes_of(self.headers)
         if not len(of_boards) or not of_boards[0].all() or (of_boards != of_boards[0]).any():
             shapes = sorted(map(tuple, np.unique(of_boards, axis=0).tolist()))
@@ -101,8 +101,8 @@ class CameraEvent:
 
     @cached_property
     def first_cells(self) -> NDArray[np.uint16] | None:
-        """uint16[B, 8]: the cell of the first sample in each board's DRS4 chips (docs/reference/camera.md), NO_CELL of
-        boards that send none; None where no board does."""
+        """uint16[B, 8]: the cell of the first sample in each board's DRS4 chips (docs/reference/camera.md), NO_CELL for
+        boards that send none; None if no board does."""
         if not self._has_cells.any():
             return None
         if (self.headers["payload_bytes"][self._has_cells] < 2 * N_CHIPS).any():
@@ -115,21 +115,21 @@ class CameraEvent:
 
     @property
     def calibration_steps(self) -> NDArray[np.uint8]:
-        """uint8[B]: what was done with each board's samples, 0 where they are raw (camera_calibrate): 2 baseline taken
-        off and 400 added, 4 time lapse, 8 spikes, 16 one of two gains selected, 32 flat field. 16 alone: the front end
-        selected it, and samples are raw."""
+        """uint8[B]: steps done with each board's samples, 0 if they are raw (camera_calibrate): 2 baseline subtracted
+        and 400 added, 4 time lapse, 8 spikes, 16 one of two gains selected, 32 flat field. 16 alone: the front end
+        selected the gain, and samples are raw."""
         return (self.headers["flags"] >> 2 & 62).astype(np.uint8)
 
     @property
     def is_calibrated(self) -> NDArray[np.bool_]:
-        """bool[B]: whose samples are not raw."""
+        """bool[B]: boards whose samples are not raw."""
         found: NDArray[np.bool_] = (self.calibration_steps & ~np.uint8(GAIN_SELECTED)) != 0
         return found
 
     @property
     def low_gain(self) -> NDArray[np.bool_] | None:
-        """bool[B, pixels]: whose low gain was selected, of calibrated boards in counts of the high one; None where both
-        gains are here."""
+        """bool[B, pixels]: pixels whose low gain was selected (of calibrated boards in counts of the high one); None if
+        both gains are present."""
         is_selected = (self.calibration_steps & GAIN_SELECTED) != 0
         if not is_selected.any():
             return None
@@ -139,7 +139,7 @@ class CameraEvent:
         return low
 
     def of_boards(self, keep: NDArray[np.bool_]) -> Self:
-        """The same event as if others had not come. keep: bool[B]."""
+        """The event with only these boards. keep: bool[B]."""
         ends = np.cumsum(self.headers["payload_bytes"], dtype=np.int64)
         begins = ends - self.headers["payload_bytes"]
         pieces = [self.payloads[begins[place] : ends[place]] for place in np.flatnonzero(keep).tolist()]
@@ -147,8 +147,8 @@ class CameraEvent:
         return replace(self, boards=self.boards[keep], headers=self.headers[keep], payloads=payloads)
 
     def of_kind(self, *, calibrated: bool) -> Self:
-        """With its calibrated boards alone, or with those that are not; as it is where it has none of them. Where gains
-        are selected, a board that could not be calibrated has another shape than the others."""
+        """The event with only its calibrated boards, or only the others; unchanged if it has none of them. With gain
+        selection, a board that could not be calibrated has another shape than the others."""
         fits = self.is_calibrated == calibrated
         return self.of_boards(fits) if fits.any() and not fits.all() else self
 

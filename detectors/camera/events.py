@@ -23,16 +23,16 @@ MAX_RECORD_BYTES = 16 << 20  # 1024 boards of the largest fragment are 9 MB
 
 
 def decode(record: bytes) -> CameraEvent:
-    """The event of one record (docs/reference/camera-record.md). Raises ValueError that says what is wrong with it."""
+    """Decodes one record (docs/reference/camera-record.md). Raises ValueError that names the error."""
     fields = engine().decode_record(record)
     return CameraEvent(**{**fields, "headers": fields["headers"].view(BOARD_HEADER)})
 
 
 def read(path: Path | str) -> Iterator[CameraEvent]:
-    """The events of a file and of those that follow it (-0001 ...), in the order in which they were written.
+    """Yields the events of a file and of the following ones (-0001 ...), in the order in which they were written.
 
-    Of both formats: table and records. Raises OSError when it is no HDF5 file, KeyError when a column is missing,
-    ValueError when what it holds is damaged.
+    Reads both formats, table and records. Raises OSError if it is no HDF5 file, KeyError if a column is missing,
+    ValueError if its data are damaged.
     """
     for file in columns.files(path):
         if table.is_table(file):
@@ -40,15 +40,15 @@ def read(path: Path | str) -> Iterator[CameraEvent]:
             continue
         places, records = columns.cut(file, ("record_offset", "record_bytes")), file["records"]
         for begin, n in zip(*(rows.tolist() for rows in places.values()), strict=True):
-            if begin + n <= len(records):  # else its writer was killed in between
+            if begin + n <= len(records):  # otherwise its writer was killed between the two
                 yield decode(records[begin : begin + n].tobytes())
 
 
 class Receiver:
-    """The far end of a node's stream of events: listens, and yields the events of the node that connects.
+    """The receiving end of a node's stream of events: listens, and yields the events of the node that connects.
 
-    port 0 lets the system choose; `port` tells. timeout_s: longest wait for a connection or for more bytes.
-    Raises OSError when the address cannot be listened on; iterating, TimeoutError.
+    port 0 lets the system choose; the attribute `port` has its choice. timeout_s: longest wait for a connection or for
+    more bytes. Raises OSError if it cannot listen on the address; iterating may raise TimeoutError.
     """
 
     def __init__(self, host: str = "127.0.0.1", port: int = 0, *, timeout_s: float | None = None) -> None:
@@ -67,7 +67,7 @@ class Receiver:
         self._listener.close()
 
     def __iter__(self) -> Iterator[CameraEvent]:
-        """Of one connection, until the node closes it. ValueError: what came is no stream of records."""
+        """Yields the events of one connection, until the node closes it. ValueError: the data are no such stream."""
         connection, _ = self._listener.accept()
         with connection:
             connection.settimeout(self._timeout_s)
@@ -82,7 +82,7 @@ def receive(host: str, port: int, *, timeout_s: float | None = None) -> Iterator
 
 
 def read_record(connection: socket.socket) -> bytes | None:
-    """The next of a stream of records; None at its end. ValueError: what came is no such stream."""
+    """The next record of a stream; None at its end. ValueError: the data are no stream of records."""
     length = _read_bytes(connection, 4)
     if length is None:
         return None
@@ -93,7 +93,7 @@ def read_record(connection: socket.socket) -> bytes | None:
 
 
 def _read_bytes(connection: socket.socket, n_bytes: int) -> bytes | None:
-    """None when the connection ends first: a truncated record is lost."""
+    """Reads n bytes; None if the connection ends first: a truncated record is lost."""
     content = bytearray(n_bytes)
     free = memoryview(content)
     while free:
@@ -106,7 +106,7 @@ def _read_bytes(connection: socket.socket, n_bytes: int) -> bytes | None:
 
 @dataclass(frozen=True)
 class Pulses:
-    """Per board and pixel. charge: float32[B, P], counts above the pedestal in units of the high gain.
+    """Results per board and pixel. charge: float32[B, P], counts above the pedestal in units of the high gain.
     peak_sample: uint16[B, P]. low_gain: bool[B, P], the high gain was saturated."""
 
     charge: NDArray[np.float32]
@@ -131,7 +131,7 @@ def integrate(
     peak, less the mean of the first n_pedestal samples. A pixel whose high gain reaches `saturation` is found in the
     low gain and multiplied by gain_ratio.
 
-    Raises ValueError for a wrong shape, ConfigError for a wrong option, EngineMissingError where the engine is not
+    Raises ValueError for a wrong shape, ConfigError for a wrong option, EngineMissingError if the engine is not
     built.
     """
     samples = np.ascontiguousarray(waveforms)

@@ -75,7 +75,7 @@ class CameraFeed(Feed[CameraConfig]):
 
     @property
     def _n_events(self) -> int:
-        """0: nobody knows."""
+        """Number of events; 0: not known."""
         return self._chain.n_events if self.config.input.front_ends == "simulated" else 0
 
     @property
@@ -90,7 +90,7 @@ class CameraFeed(Feed[CameraConfig]):
         return super().chain_values(directory) | {"receive.ports": self._of_own_boards(self._chain.receive.ports)}
 
     def source_settings(self, ports: Sequence[int]) -> list[str]:
-        """Front ends are told the ports of the whole camera; those of other nodes' boards are not used."""
+        """Front ends get the ports of the whole camera; they do not use those of other nodes' boards."""
         mine = self.boards
         all_ports = [
             ports[(board - mine.start) * len(ports) // len(mine)] if board in mine else ports[0]

@@ -29,13 +29,13 @@ _CHECKSUM_AT = 20
 class CameraEvents:
     """E events of B boards with P pixels each, in the order of the file.
 
-    boards: uint16[B], their numbers, rising. event_number: uint32[E]. timestamp_ns: uint64[E], TAI as the file has it,
-    0 = not known. waveform: of each event uint16[B, gain, P, sample], gain 0 the high one; events may differ in gains.
-    low_gain: of each event uint16[B], of one of two gains a bit for each pixel whose low one it is; None: all gains are
-    here, as of every event where it is left out. present: bool[E, B], whether the board took part. counters:
+    boards: uint16[B], their numbers, rising. event_number: uint32[E]. timestamp_ns: uint64[E], TAI from the file,
+    0 = not known. waveform: for each event uint16[B, gain, P, sample], gain 0 is the high one; events may differ in
+    gains. low_gain: for each event uint16[B], with a bit for each pixel whose low gain was selected; None: the event
+    has all gains, as all events if low_gain is left out. present: bool[E, B], whether the board took part. counters:
     uint8[E, B, 24], as the boards' maker writes them, the rest 0; counters_kind as on the wire. trigger_tag: uint8[E],
-    bits of TriggerTag; None: not known. first_cells: uint16[E, B, 8], of the boards' DRS4 chips, with counters_kind
-    DRAGON_DRS4 alone. note: what was not taken from the file, and why; empty: all was.
+    bits of TriggerTag; None: not known. first_cells: uint16[E, B, 8], of the boards' DRS4 chips, only with
+    counters_kind DRAGON_DRS4. note: data of the file that were not used, and why; empty: all were used.
     """
 
     run_id: int
@@ -57,13 +57,13 @@ class CameraEvents:
 
     @property
     def n_boards(self) -> int:
-        """Of the camera: its highest number, and one."""
+        """Boards of the camera: the highest number plus one."""
         return int(self.boards.max()) + 1
 
 
 @dataclass(frozen=True)
 class Fragment:
-    """One datagram of a board, and when it leaves."""
+    """One datagram of a board, and the time at which it is sent."""
 
     board: int
     time_ns: int
@@ -72,7 +72,7 @@ class Fragment:
 
 # --- Fragments ----------------------------------------------------------------------------------------------------
 def fragments(events: CameraEvents) -> Iterator[Fragment]:
-    """A start-of-run marker of each board, all fragments in the order of the events, end-of-run markers."""
+    """Yields a start-of-run marker of each board, all fragments in the order of the events, and end-of-run markers."""
     boards = [_Board(events, place) for place in range(len(events.boards))]
     first_ns, last_ns = int(events.timestamp_ns.min()), int(events.timestamp_ns.max())
     for board in boards:
@@ -87,7 +87,7 @@ def fragments(events: CameraEvents) -> Iterator[Fragment]:
 
 
 class _Board:
-    """Counts what a board has sent, as its markers announce it."""
+    """Counts the fragments that a board has sent, for its markers."""
 
     def __init__(self, events: CameraEvents, place: int) -> None:
         self.events, self.place, self.number = events, place, int(events.boards[place])
@@ -206,7 +206,7 @@ def write_pcap(path: Path, events: CameraEvents, first_port: int = 6000, n_ports
 
 
 def _frame(fragment: Fragment, port: int) -> bytes:
-    """Ethernet, IPv4, UDP: board b sends from 10.0.0.1 + b, port 50000 + b. The UDP checksum is left out (0)."""
+    """Adds Ethernet, IPv4, UDP: board b sends from 10.0.0.1 + b, port 50000 + b. The UDP checksum is left out (0)."""
     n_bytes = len(fragment.data)
     source = (0x0A000001 + fragment.board).to_bytes(4, "big")
     fields = (0x45, 0, n_bytes + 28, 0, 0, 64, 17, 0, source, bytes([127, 0, 0, 1]))

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What the camera gives to the rest of anello."""
+"""Registers the parts of the camera that the rest of anello uses."""
 
 from anello.registry import Registration, SearchKeys
 

@@ -16,15 +16,15 @@ from .event import BOARD_HEADER, GAIN_SELECTED, CameraEvent
 
 PER_EVENT = ("run_id", "event_number", "timestamp_ns", "first_ns", "closed_ns", "present")
 MAX_BOARDS = 1024
-MAX_ROW_BYTES = MAX_BOARDS * 8908  # of the largest payload
+MAX_ROW_BYTES = MAX_BOARDS * 8908  # bytes of the largest payload
 SHUFFLE, BITSHUFFLE, ZSTD = 2, 32008, 32015
-DONE_BY = {SHUFFLE: 1, BITSHUFFLE: 2, ZSTD: 4}  # as the engine numbers them
+DONE_BY = {SHUFFLE: 1, BITSHUFFLE: 2, ZSTD: 4}  # numbers as in the engine
 OURS = ([ZSTD], [SHUFFLE, BITSHUFFLE, ZSTD])
 
 
 class _Rows:
-    """A column of which each event is an array. Chunks are decoded here, so that no plug-in of HDF5's is needed; a file
-    that another program has packed in its own way is read as HDF5 reads it."""
+    """A column that has an array per event. It decodes chunks itself, so that HDF5 needs no plug-in; chunks that
+    another program has compressed otherwise are read with HDF5."""
 
     def __init__(self, column: Any) -> None:
         self._column, self.shape = column, tuple(int(n) for n in column.shape[1:])
@@ -57,7 +57,7 @@ class _Rows:
 
 @dataclass(frozen=True)
 class _Boards:
-    """What the boards sent: headers [event, board, 64], waveform [event, board, gain, pixel, sample], tail
+    """The boards' data: headers [event, board, 64], waveform [event, board, gain, pixel, sample], tail
     [event, board, byte]; a file may lack one of the last two."""
 
     headers: _Rows
@@ -65,7 +65,7 @@ class _Boards:
     tail: _Rows | None
 
     def payloads(self, event: int, boards: NDArray[np.uint16], headers: NDArray[Any]) -> NDArray[np.uint8]:
-        """Waveforms, then as much of the tail as the board's header says, board after board."""
+        """For each board its waveforms, then as many bytes of the tail as its header says."""
         parts = [
             rows[event][boards].reshape(len(boards), -1).view(np.uint8)
             for rows in (self.waveform, self.tail)
@@ -84,7 +84,7 @@ class _Boards:
         return all_bytes[is_used & (places < (n_bytes + unused)[:, np.newaxis])]
 
     def _waveform_bytes(self, headers: NDArray[Any], room: int) -> NDArray[np.int64]:
-        """int64[B]: all the room, but of boards that have sent one of more gains."""
+        """int64[B]: bytes of waveforms: the whole row, except for boards that sent only one of several gains."""
         is_one = (headers["flags"] >> 2 & GAIN_SELECTED) != 0
         if self.waveform is None or not is_one.any():
             return np.full(len(headers), room, np.int64)
@@ -96,9 +96,9 @@ def is_table(file: Any) -> bool:
 
 
 def events(file: Any) -> Iterator[CameraEvent]:
-    """The events of an open h5py.File, as far as all columns have them: of boards that sent the camera's shape.
+    """Yields the events of an open h5py.File that all columns have, with the boards that sent the camera's shape.
 
-    Raises KeyError when a column is missing, ValueError when its rows are damaged or have another shape.
+    Raises KeyError if a column is missing, ValueError if its rows are damaged or have another shape.
     """
     boards = _boards_in(file)
     names = [name for name in ("headers", "waveform", "tail") if name in file]

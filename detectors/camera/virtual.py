@@ -10,7 +10,7 @@ from .configuration.config import CameraConfig, equal_runs
 
 
 def settings(config: CameraConfig) -> dict[str, object]:
-    """As the chain's names of it (simulate/virtual_camera.cpp), where a camera has 19 boards."""
+    """Settings with the names of simulate/virtual_camera.cpp, where a camera has 19 boards."""
     build, source = config.camera_build, config.camera_source
     return {
         "layout": ",".join(config.threads.layout),
@@ -24,7 +24,7 @@ def settings(config: CameraConfig) -> dict[str, object]:
 
 
 def ledger(node: Counters, source: Counters, made: MadeByBoard, came: CameByBoard) -> Ledger:
-    """Each board has a port of its own there, so that builders share them evenly."""
+    """The ledger. In virtual time each board has its own port, so that builders share the ports evenly."""
     n_groups = sum(block.startswith("build.group") and block.count(".") == 1 for block in node)
     n_boards = sum(block.startswith("build.board") for block in node)
     return build_camera_ledger(node, source, groups=equal_runs(n_boards, n_groups), made=made, came=came)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The condition of boards by counters and states."""
+"""The condition of boards, from counters and states."""
 
 from collections.abc import Mapping
 
@@ -13,7 +13,7 @@ def silent_boards(node: Counters) -> list[int]:
 
 
 def slow_boards(node: Counters, states: Mapping[str, str]) -> list[int]:
-    """Boards that the node calls slow, from states such as `board17`: `slow`, without the silent ones."""
+    """Boards that the node reports as slow, from states such as `board17`: `slow`, without the silent ones."""
     slow = [name.removeprefix("board") for name, state in states.items() if state == "slow"]
     return sorted({int(number) for number in slow if number.isdigit()} - set(silent_boards(node)))
 
@@ -25,5 +25,5 @@ def outvoted_boards(states: Mapping[str, str]) -> list[int]:
 
 
 def telling_states(states: Mapping[str, str]) -> dict[str, str]:
-    """Without the hundreds of boards that have no problem."""
+    """The states without those of the hundreds of boards that have no problem."""
     return {name: state for name, state in states.items() if state not in ("live", "ended")}

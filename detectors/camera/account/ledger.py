@@ -51,7 +51,7 @@ OUTCOMES = (
     ("dropped", "dropped, no free buffer"),
 )
 
-# What becomes of events that are given to a stream: words, counter.
+# Outcomes of events that are given to a stream: words, counter.
 STREAMED = (
     ("sent", "events_sent"),
     ("dropped, the receiver is slow", "dropped_queue_full"),
@@ -70,13 +70,13 @@ def build_camera_ledger(
     made: MadeByBoard | None = None,
     came: CameByBoard | None = None,
 ) -> Ledger:
-    """From the counters of a node that has drained and, where known, of the front ends (of every process of them).
+    """Builds the ledger from the counters of a drained node and, if known, of all processes of the front ends.
 
     groups: the boards of each builder.
-    Without the front ends' counters their totals come from the end-of-run markers. one_host: both ends stand on this
-    machine, so that no network can lose anything and every loss must have been counted by the kernel. made, came:
-    which numbers were made and which arrived (CameraSource.sequences, CameraNode.sequences); otherwise losses
-    are only counted.
+    Without the front ends' counters, their totals come from the end-of-run markers. one_host: both ends run on this
+    machine, so that no network can lose a datagram and the kernel must have counted every loss. made, came: the
+    numbers that were made and those that arrived (CameraSource.sequences, CameraNode.sequences); without them
+    losses are only counted.
     """
     boards = _Boards(node, source, groups, made or {}, came or {})
     whole = boards.whole(one_host)
@@ -84,16 +84,16 @@ def build_camera_ledger(
     return Ledger(rows, tuple(boards.all_rows()), tuple(boards.losses(whole.why_never_came)))
 
 
-# --- A node of a farm: its boards before the exchange, whole events behind it --------------------------------------
+# --- A node of a farm: its boards before the exchange, whole events after it ---------------------------------------
 def farm_node_rows(node: Counters) -> Iterator[Row]:
-    """Of one node, whose page also has the counters of the front ends that it started; none where it has no camera."""
+    """Rows of one node, whose page also has the counters of its front ends; no rows if it has no camera."""
     reader = Reader(node)
     if "pack" in node:
         numbers = sorted(int(block.removeprefix("build.board")) for block in node if block.startswith("build.board"))
         source = node if any(block.startswith("source.board") for block in node) else None
         boards = _Boards(node, source, [range(numbers[0], numbers[-1] + 1)], {}, {})
         yield from boards.sums()
-        yield from (row for row in boards.all_rows() if row.problem)  # a sum shows nothing of it
+        yield from (row for row in boards.all_rows() if row.problem)  # a sum cannot show it
         yield from boards.whole(one_host=source is not None).intake_rows()
         yield from _pack_rows(reader)
     if "unpack" in node:
@@ -193,7 +193,7 @@ def _matched(made: ListedAsMade | None, came: ListedAsCame | None) -> Matched | 
 
 
 def _sum_of(rows: Iterable[Row]) -> Row:
-    """The same row of all boards as one. What is wrong with a board stands in its own row."""
+    """Adds up the same row of all boards. A board's errors are in its own row."""
     rows = list(rows)
     parts: dict[str, int] = {}
     for row in rows:
@@ -204,7 +204,7 @@ def _sum_of(rows: Iterable[Row]) -> Row:
 
 
 def _shown(boards: list["_Board"], rows_of_boards: list[list[Row]]) -> Iterator[Row]:
-    """Boards that do not balance, and those that gave far less than the others; a few of them."""
+    """A few of the boards that do not balance, and of those that sent far less than the others."""
     off = [row for rows in rows_of_boards for row in rows if not row.balanced]
     yield from off[:MAX_SHOWN_BOARDS]
     not_placed = [board.n_not_placed for board in boards]
@@ -219,12 +219,12 @@ def _shown(boards: list["_Board"], rows_of_boards: list[list[Row]]) -> Iterator[
 # --- One board ----------------------------------------------------------------------------------------------------
 @dataclass(frozen=True)
 class _Board:
-    """The counters of one board, of the node and of its front end."""
+    """The counters of one board, in the node and in its front end."""
 
     reader: Reader
     source_reader: Reader | None
     number: int
-    numbers: Matched | None = None  # what is known number by number
+    numbers: Matched | None = None  # the fragments known by number
 
     def built(self, name: str) -> int:
         return self.reader(f"build.board{self.number}", name)
@@ -238,17 +238,17 @@ class _Board:
 
     @property
     def n_placed(self) -> int:
-        """Without what came before the board's own address was known."""
+        """Fragments placed, without those that came from another address before the board's own was known."""
         return self.built("placed") - self.built("disowned")
 
     @property
     def n_arrived(self) -> int:
-        """By sequence number, each once."""
+        """Fragments that arrived, each sequence number once."""
         return sum(self.built(name) for name, _ in OUTCOMES if name != "duplicate") - self.built("disowned")
 
     @property
     def n_lost(self) -> int:
-        """Gaps in its sequence. Without an end of the run it says nothing of what was sent after the last that came."""
+        """Gaps in its sequence. Without an end of the run, fragments sent after the last received one are not known."""
         return self.built("lost")
 
     @property
@@ -264,14 +264,14 @@ class _Board:
     # --- By number ------------------------------------------------------------------------------------------------
     @cached_property
     def withheld(self) -> dict[str, int]:
-        """Fragments that did not come because of the front end, by cause."""
+        """Fragments that did not arrive because of the front end, by cause."""
         if self.numbers:
             return {cause: self.numbers.n(cause) for cause in CAUSES}
         return {cause: self.sent(f"fragments_{name}") for cause, name in COUNTED.items()}
 
     @cached_property
     def n_never_came(self) -> int:
-        """Sent whole, and not seen. A fragment of another run is seen, but its number is not known."""
+        """Fragments sent whole and not received. A fragment of another run is received, but its number is not known."""
         if not self.source_reader:
             return self.n_lost
         if self.numbers:
@@ -283,7 +283,7 @@ class _Board:
         return self.n_arrived - self.built("other_run")
 
     def losses(self, words: str) -> Iterator[Loss]:
-        """words: of what never came."""
+        """words: the label for fragments that never arrived."""
         where = f"board {self.number}"
         for cause, n in self.withheld.items() if self.source_reader else ():
             which = self.numbers.causes[cause] if self.numbers else ()
@@ -300,7 +300,7 @@ class _Board:
         arrived = [(words, self.built(name)) for name, words in OUTCOMES if name not in ("duplicate", "placed")]
         arrived = [("placed", self.n_placed), *arrived]
         total = self.built("announced")
-        if not self.has_ended:  # still sending, or gone without an end marker
+        if not self.has_ended:  # the board still sends, or ended without an end marker
             total = self.n_arrived + self.n_lost
         yield self.row("fragments", "on their way", total, [*arrived, ("never came", self.n_lost)])
 
@@ -332,7 +332,7 @@ class _Board:
 
 # --- All of it ----------------------------------------------------------------------------------------------------
 class _Whole:
-    """Ports, groups of boards, and what follows them."""
+    """The rows of ports, groups of boards, and the later stages."""
 
     def __init__(
         self, node: Reader, source: Reader | None, boards: list[_Board], groups: Sequence[range], one_host: bool
@@ -346,14 +346,14 @@ class _Whole:
         yield from self.output_rows("join")
 
     def intake_rows(self) -> Iterator[Row]:
-        """Up to the parts that each group's builder hands on."""
+        """Rows up to the parts that each group's builder hands on."""
         yield from self._lost_rows()
         yield self._port_row()
         for group, boards in enumerate(self._groups):
             yield from self._group_rows(group, boards)
 
     def output_rows(self, joiner: str) -> Iterator[Row]:
-        """Behind the block that counts joined events."""
+        """Rows after the block that counts joined events."""
         yield from self._send_rows(joiner)
         if "filter" in self._node.counters:
             yield from self._filter_rows()
@@ -364,7 +364,7 @@ class _Whole:
         return self._sum("receive.port", name)
 
     def _sum(self, prefix: str, name: str) -> int:
-        """Over the blocks with a number behind the prefix."""
+        """Sum of a counter over the blocks that are the prefix and a number."""
         blocks = [block for block in self._node.counters if block.startswith(prefix)]
         return sum(self._node(block, name) for block in blocks if block.removeprefix(prefix).isdigit())
 
@@ -384,16 +384,16 @@ class _Whole:
             return 0
         return sum(self._source(f"source.board{board.number}", name) for board in self._boards)
 
-    # A datagram that never became a fragment may have been anyone's: these causes are known for all boards together.
+    # The sender of a datagram that is no valid fragment is not known: these causes are counted for all boards together.
     @cached_property
     def _rubbish(self) -> int:
-        """Malformed datagrams beyond those that the front ends spoilt: they did not send them so."""
+        """Malformed datagrams beyond those that the front ends damaged on purpose: the front ends did not send them."""
         spoilt = self._sent("fragments_truncated_injected") + self._sent("fragments_corrupted_injected")
         return max(self._malformed - spoilt, 0)
 
     @cached_property
     def _received(self) -> int:
-        """Datagrams that may be the front ends'."""
+        """Received datagrams that the front ends may have sent."""
         return self._ports("datagrams") - self._rubbish - self._strangers
 
     @cached_property
@@ -418,7 +418,7 @@ class _Whole:
 
     @cached_property
     def _unexplained(self) -> int:
-        """Datagrams that the front ends' system took, and that neither came nor were dropped or refused here."""
+        """Datagrams that the front ends' kernel took, and that neither arrived nor were dropped or refused here."""
         return self._sent("datagrams_sent") - self._received - self._kernel_dropped - self._taken_for_strangers
 
     @property
@@ -434,7 +434,7 @@ class _Whole:
 
     @cached_property
     def why_never_came(self) -> str:
-        """In words: counted causes that can have taken them, and what no counter explains."""
+        """Text: counted causes that explain missing fragments, and the number that no counter explains."""
         counted = [
             ("dropped by the kernel", self._kernel_dropped if self._source else self._ports("kernel_dropped")),
             (TAKEN_FOR_STRANGERS, self._mistaken + self._taken_for_strangers),
@@ -457,7 +457,7 @@ class _Whole:
             yield self._row("fragments", "all boards: never came", n, [(self.why_never_came, n)], problem)
 
     def _sent_row(self, source: Reader) -> Row:
-        """By datagram. More may come than was sent where others send to the ports too."""
+        """The row of datagrams. More may arrive than were sent if other programs send to the ports, too."""
         sent, rest, problem = self._sent("datagrams_sent"), self._unexplained, ""
         parts = [("received", self._received), ("dropped by the kernel", self._kernel_dropped)]
         if self._taken_for_strangers:
@@ -620,7 +620,7 @@ class _Whole:
         )
 
     def _output_rows(self) -> Iterator[Row]:
-        """What was made of the events that were kept, where records of them were asked for."""
+        """Rows of the kept events, if they are written, streamed or published."""
         if "compress" in self._node.counters:
             yield self._output_row(
                 "kept",
@@ -653,7 +653,7 @@ class _Whole:
             yield from self._r1_rows()
 
     def _r1_rows(self) -> Iterator[Row]:
-        """R1v1 files that are written while the run goes on: all streams together, and all writers."""
+        """Rows of the R1v1 files that are written during the run: of all streams together, and of all writers."""
 
         def row(name: str, total: int, prefix: str, parts: tuple[tuple[str, str], ...]) -> Row:
             return self._node.row("events", name, total, [(words, self._sum(prefix, one)) for words, one in parts])

@@ -57,13 +57,13 @@ def losses(node: Counters) -> dict[str, int]:
 
 
 def never_came(node: Counters) -> dict[str, int]:
-    """Gaps in the boards' sequences; while a run goes on they may still close."""
+    """Gaps in the boards' sequences; during a run they may still close."""
     lost = total(node, "build.board", "lost")
     return {"never came": lost} if lost else {}
 
 
 def flaws_by_now(node: Counters, source: Counters | None, config: CameraConfig) -> list[Flaw]:
-    """Of a run that goes on."""
+    """The flaws of a run that has not ended."""
     gaps = Ledger((), losses=tuple(_losses_by_now(node, source)))
     return [*losses_of(gaps), *flaws(node, source, config, gaps)]
 
@@ -81,7 +81,7 @@ def _losses_by_now(node: Counters, source: Counters | None) -> Iterator[Loss]:
 
 
 def flaws(node: Counters, source: Counters | None, config: CameraConfig, ledger: Ledger) -> list[Flaw]:
-    """What is wrong with the run, apart from the fragments missing in its ledger."""
+    """The run's problems, apart from the fragments missing in its ledger."""
     dropped = config.receive.policy in DROP_POLICIES
     reordered = is_reordered(source)
     ordered = {"fragments_dropped": dropped, "fragments_late": reordered}
@@ -108,7 +108,7 @@ def _behind(node: Counters) -> dict[str, Flaw]:
     }
 
 
-ORDERED_BEHIND = ("dropped_queue_full", "dropped_not_connected")  # the stream to a receiver never waits, as documented
+ORDERED_BEHIND = ("dropped_queue_full", "dropped_not_connected")  # the stream to a receiver drops, as it never waits
 NODE_LOSSES = {
     ("join", "events_incomplete"): "events incomplete",
     ("join", "parts_late"): "parts of events late",
@@ -141,6 +141,6 @@ def node_losses(node: Counters) -> dict[str, int]:
 
 
 def r1_losses(node: Counters) -> dict[str, int]:
-    """What is not in the R1v1 files of the run, by cause; causes with none are left out."""
+    """Events missing in the R1v1 files of the run, by cause; causes with none are left out."""
     counts = {words: total(node, prefix, name) for (prefix, name), words in R1_LOSSES.items()}
     return {words: n for words, n in counts.items() if n}

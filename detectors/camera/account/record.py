@@ -32,7 +32,7 @@ EVENT_NUMBER_BITS = np.uint64(0xFFFFFFFF)  # of an event key, below the run's nu
 
 @dataclass(frozen=True)
 class CameraImage:
-    """One event: charge float[n_pixels], counts; a pixel without data has 0. charge_sum: of the pixels that count."""
+    """One event. charge: float[n_pixels], counts, 0 without data. charge_sum: the sum over pixels above threshold."""
 
     event_number: int
     charge: NDArray[np.float32]
@@ -42,7 +42,7 @@ class CameraImage:
 
 @dataclass(frozen=True)
 class SampledEvents:
-    """E events of a run, sampled: their charge and whether the filter kept them; and a few images."""
+    """A sample of E events of a run: their charge and whether the filter kept them; and a few images."""
 
     number: NDArray[np.int64] = field(default_factory=lambda: np.zeros(0, np.int64))
     charge: NDArray[np.float64] = field(default_factory=lambda: np.zeros(0))
@@ -51,13 +51,13 @@ class SampledEvents:
 
 
 class CameraSamples(Protocol):
-    """The part of a node that offers samples and then drops them."""
+    """The part of a node that offers samples of events, each only once."""
 
     def events(self) -> Sequence[Mapping[str, Any]]: ...
 
 
 class CameraKeeper:
-    """Looks at a node now and then. An event that is offered twice is kept once; n_events bounds what is kept."""
+    """Collects samples from a node at intervals. It keeps an event offered twice only once, and at most n_events."""
 
     def __init__(self, n_events: int) -> None:
         self._n_events = n_events
@@ -74,7 +74,7 @@ class CameraKeeper:
             self._keep_image(CameraImage(number, offered["charge"], charge_sum, kept))
 
     def _keep_image(self, image: CameraImage) -> None:
-        """The brightest of those kept, and the first of those rejected; not the same event of the pool again."""
+        """Keeps the brightest kept events and the first rejected ones, but no event of the pool twice."""
         images = self._images[image.kept]
         if any(np.array_equal(one.charge, image.charge) for one in images):
             return
@@ -126,7 +126,7 @@ class CameraRecord(Record):
 
     @property
     def sending_s(self) -> float:
-        """Time that the front ends sent: as their events and their clock say; else the whole run's."""
+        """Duration of sending, from the front ends' events and clock, or else that of the whole run."""
         generator = (self.source or {}).get("source", {})
         if not generator.get("events") or not self.config.camera_source.paced:
             return self.cpu["wall_s"] if self.cpu else self.wall_s
@@ -134,7 +134,7 @@ class CameraRecord(Record):
         return float(generator["events"] / self.config.camera_source.rate_hz + forgone_s)
 
     def kept_by_truth(self) -> "KeptByTruth | None":
-        """What the filter did with the events whose truth is known."""
+        """The filter's decisions on the events whose truth is known."""
         if self.truth is None or not len(self.events.number) or not len(self.truth["event_key"]):
             return None
         sent = (self.truth["event_key"] & EVENT_NUMBER_BITS).astype(np.int64)
@@ -151,9 +151,9 @@ class CameraRecord(Record):
 
 @dataclass(frozen=True)
 class KeptByTruth:
-    """E events: true photo-electrons float[E], whether there was a shower bool[E], whether they were kept bool[E], and
-    which event of the pool each is, int[E]: the same ones come again and again; whether it is a pedestal or a flat
-    field, bool[E]."""
+    """E events: true photo-electrons float[E], whether there was a shower bool[E], whether the filter kept them
+    bool[E], the number of each in the pool, int[E], as the pool is sent repeatedly, and whether each is a pedestal or
+    a flat field, bool[E]."""
 
     n_pe: NDArray[np.float32]
     has_shower: NDArray[np.bool_]
@@ -170,5 +170,5 @@ class KeptByTruth:
         return self.of(~self.has_shower & ~self.is_calibration)
 
     def of(self, chosen: NDArray[np.bool_]) -> Share:
-        """Of these events: the share that was kept."""
+        """The share of these events that the filter kept."""
         return share_by_event(self.kept[chosen], self.pool_index[chosen])

@@ -52,7 +52,7 @@ class CameraConfig(FrontEndsConfig):
 
     @property
     def _first_cells_bytes(self) -> int:
-        """Behind the waveforms of each fragment."""
+        """Bytes of first cells after the waveforms of each fragment."""
         return FIRST_CELLS_BYTES if self.camera_source.counters == "dragon_drs4" else 0
 
     @property
@@ -61,11 +61,11 @@ class CameraConfig(FrontEndsConfig):
 
     @property
     def n_lanes(self) -> dict[str, int]:
-        """Receive and build are there once per group of boards."""
+        """Lanes per stage: receive and build have one per group of boards."""
         return dict.fromkeys(("receive", "build"), self.camera_build.groups)
 
     def boards_by_group(self) -> list[range]:
-        """The boards of each builder: those behind its ports. Boards share ports, and ports groups, in equal runs."""
+        """The boards of each builder: those that send to its ports (equal runs of boards, and of ports)."""
         ports = equal_runs(self.camera.boards, len(self.receive.ports))
         groups = equal_runs(len(ports), self.camera_build.groups)
         return [range(ports[group.start].start, ports[group.stop - 1].stop) for group in groups if group]
@@ -81,11 +81,11 @@ class CameraConfig(FrontEndsConfig):
         return {"run.n_events": self.n_events}
 
     def flat(self) -> dict[str, Scalar]:
-        """As the engine takes it: it knows files, not models."""
+        """The keys for the engine, which knows files and no models of cameras."""
         return super().flat() | {"camera.pixels_file": self.camera.pixels_path}
 
     def source_values(self) -> dict[str, bool | int | float | str | list[int]]:
-        """Also the camera's shape and the number of events, under their whole names."""
+        """The keys of the source; also the camera's shape and the number of events, under their whole names."""
         whole = {key: value for key, value in self.flat().items() if key.startswith("camera.") or key == "run.n_events"}
         return super().source_values() | whole
 
@@ -233,6 +233,6 @@ class CameraConfig(FrontEndsConfig):
 
 
 def equal_runs(n: int, n_runs: int) -> list[range]:
-    """0 to n - 1 cut into runs of one length, the last ones maybe shorter, as the engine cuts them."""
+    """0 to n - 1 divided into runs of one length, the last of which may be shorter, as the engine divides them."""
     length = -(-n // n_runs)
     return [range(min(first, n), min(first + length, n)) for first in range(0, n_runs * length, length)]

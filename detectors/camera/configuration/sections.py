@@ -24,7 +24,7 @@ from ..engine_keys import (
 from .python_keys import CameraModelKeys, CameraR1Keys
 
 HEADER_BYTES = 28 + 64  # IP and UDP; the fragment's own
-MAX_PAYLOAD_BYTES = 9000 - HEADER_BYTES  # what a jumbo frame has room for
+MAX_PAYLOAD_BYTES = 9000 - HEADER_BYTES  # room in a jumbo frame
 BYTES_PER_SAMPLE = 2
 DRS4_PIXELS, FIRST_CELLS_BYTES = 7, 16  # of a board with 8 DRS4 chips
 
@@ -43,7 +43,7 @@ class CameraSection(CameraKeys, CameraModelKeys):
 
     @property
     def fragment_payload_bytes(self) -> int:
-        """Bytes behind the header of each fragment."""
+        """Bytes after the header of each fragment."""
         return self.payload_bytes or self.waveform_bytes
 
     @property
@@ -62,7 +62,7 @@ class CameraSection(CameraKeys, CameraModelKeys):
 
     @property
     def pixels_path(self) -> str:
-        """The file that says where pixels stand; empty: a made-up camera."""
+        """The file with the positions of pixels; empty: a made-up camera."""
         if self.pixels_file or not self.model:
             return self.pixels_file
         return str(MODELS[self.model].table)

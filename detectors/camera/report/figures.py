@@ -68,7 +68,7 @@ def efficiency(by_truth: KeptByTruth) -> Figure | None:
 
 
 def completeness(missing: NDArray[np.int64], n_events: int) -> Figure | None:
-    """Share of the events that each board is missing from. missing: int[n_boards]."""
+    """Share of the events in which each board is missing. missing: int[n_boards]."""
     if not n_events or not missing.any():
         return None
     figure = Figure()
@@ -108,5 +108,5 @@ def image(event: CameraImage, positions: NDArray[np.float32]) -> Figure:
 
 
 def _marker_size(positions: NDArray[np.float32]) -> float:
-    """Chosen so that neighbours nearly touch: pixels fill a disk."""
+    """Size of a marker for which neighbours nearly touch: the pixels fill a disk."""
     return max(2.0, IMAGE_WIDTH_PX / math.sqrt(max(len(positions), 1)))

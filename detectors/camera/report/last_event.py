@@ -23,14 +23,14 @@ HEAD = np.dtype(
 class LastEvent:
     event_number: int
     kept_by: str  # a word of KEPT_BY
-    multiplicity: int  # most pixels above threshold among one of them and those that touch it
+    multiplicity: int  # largest number of pixels above threshold among a pixel and its neighbours
     n_pixels_above: int
-    charge_sum: float  # counts, of the pixels above threshold
+    charge_sum: float  # charge of the pixels above threshold, counts
     charge: NDArray[np.float32]  # [pixels] counts
 
 
 def decode(payload: bytes) -> LastEvent:
-    """Of an event of the kind KIND. Raises ValueError where it is none."""
+    """Decodes an event of the kind KIND. Raises ValueError if it is none."""
     if len(payload) < HEAD.itemsize:
         raise ValueError(f"a camera event has {HEAD.itemsize} bytes or more, not {len(payload)}")
     head = np.frombuffer(payload, HEAD, count=1)[0]

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What the live page shows of the camera chain."""
+"""The camera chain's part of the live page."""
 
 from collections.abc import Mapping, Sequence
 from typing import Any
@@ -28,7 +28,7 @@ KEPT_BY = {"by signal": "kept_by_signal", "by fraction": "kept_by_fraction", "by
 
 
 class CameraLive:
-    """What anello.counters.live.View asks for."""
+    """Implements anello.counters.live.View."""
 
     def __init__(self, config: CameraConfig) -> None:
         self._config = config
@@ -108,7 +108,7 @@ class CameraLive:
         return flaws_by_now(node, source, self._config)
 
     def ledger(self, node: Counters, source: Counters | None) -> Ledger:
-        """Sums of all boards; a board's own rows would be thousands."""
+        """The ledger with sums over all boards, as the boards' own rows would be thousands."""
         return build_camera_ledger(node, source, groups=self._groups)
 
     def boards(self, node: Counters) -> Sequence[Board]:
@@ -160,6 +160,6 @@ def _rounded(values: Any) -> list[float]:
 
 
 def _pitch_mm(positions: Any) -> float:
-    """From the first pixel to the one next to it."""
+    """Distance from the first pixel to the nearest one."""
     distance = np.hypot(*(positions[1:] - positions[0]).T)
     return float(distance.min()) if len(distance) else 1.0

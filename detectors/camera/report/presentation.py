@@ -24,7 +24,7 @@ MAX_IMAGES = 6
 
 
 class CameraPresentation:
-    """What anello.report.presentation.Presentation asks for."""
+    """Implements anello.report.presentation.Presentation."""
 
     def __init__(self, record: CameraRecord) -> None:
         self._record = record

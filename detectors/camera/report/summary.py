@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A run of the camera chain in numbers: what summary, terminal and report repeat."""
+"""A run of the camera chain in numbers, for summary.json, terminal and report."""
 
 from dataclasses import asdict
 from typing import Any
@@ -34,23 +34,23 @@ def results(record: CameraRecord) -> dict[str, Any]:
 
 
 def _filter(record: CameraRecord) -> dict[str, Any] | None:
-    """Against the simulation's truth, by the events that were looked at."""
+    """The filter's result compared with the simulation's truth, from the sampled events."""
     by_truth = record.kept_by_truth()
     return None if by_truth is None else {"showers": asdict(by_truth.showers), "noise": asdict(by_truth.noise)}
 
 
 def _calibration(node: CounterDict) -> dict[str, int] | None:
-    """Boards of events by what became of their samples (camera_calibrate); None where it was off."""
+    """Boards of events by the outcome of their calibration (camera_calibrate); None if it was off."""
     return dict(node["calibrate"]) if "calibrate" in node else None
 
 
 def _r1_files(node: CounterDict) -> list[dict[str, int]] | None:
-    """Of each stream what became of its events; None where the run wrote no such files."""
+    """The outcomes of the events of each stream; None if the run wrote no R1v1 files."""
     return [dict(block) for _, block in numbered(node, "r1_writer")] or None
 
 
 def _compression(node: CounterDict) -> dict[str, float] | None:
-    """Of what was written or streamed; None where nothing was."""
+    """Compression of the events written or streamed; None if there were none."""
     block = node.get("compress", {})
     if not block.get("bytes_out"):
         return None
@@ -59,7 +59,7 @@ def _compression(node: CounterDict) -> dict[str, float] | None:
 
 
 def rates(record: CameraRecord) -> dict[str, float]:
-    """Per second that the front ends sent."""
+    """Rates per second of the front ends' sending."""
     seconds, node = record.sending_s, record.node
     kept = node.get("filter", {}).get("events_kept", record.n_events)
     per_s = 1 / seconds if seconds else 0.0
@@ -74,13 +74,13 @@ def rates(record: CameraRecord) -> dict[str, float]:
 
 
 def share(node: CounterDict, block: str, part: str, whole: str) -> float | None:
-    """None where there is nothing to take a share of."""
+    """The share of a total; None if the total is 0."""
     counters = node.get(block, {})
     return counters.get(part, 0) / counters[whole] if counters.get(whole) else None
 
 
 def named(boards: list[int]) -> str:
-    """Their numbers, and how many more there are."""
+    """The numbers of the first boards, and how many more there are."""
     numbers = ", ".join(str(board) for board in boards[:MAX_NAMED_BOARDS])
     return numbers + (f" and {len(boards) - MAX_NAMED_BOARDS} more" if len(boards) > MAX_NAMED_BOARDS else "")
 
@@ -91,7 +91,7 @@ def headlines(record: CameraRecord) -> list[str]:
     lost = ", ".join(f"{n:,} {words}" for words, n in result["losses"].items())
     complete = f"{in_percent(result['complete'])} complete"
     if result["complete"] == 1 and not record.verdict().is_as_ordered:
-        complete = "each of these complete"  # which is not the whole truth
+        complete = "each of these complete"  # these are only a part of them
     lines = [
         f"{record.n_events:,} events built, {rate['events_per_s']:,.0f} /s, {rate['payload_gbit_per_s']:.2f} Gb/s "
         f"payload, {complete}, {in_percent(result['kept'])} kept",

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Ethernet frames as a card or a capture hands them on: what is taken for a datagram lies within what
-// was captured; what we write ourselves is read back. Built from: engine/receive/frames/udp_frame.cpp
-// engine/receive/frames/ethernet_frame.cpp
+// was captured; what we write ourselves is read back.
+// Built from: engine/receive/frames/udp_frame.cpp engine/receive/frames/ethernet_frame.cpp
 #include <algorithm>
 #include <cstdlib>
 #include <cstring>

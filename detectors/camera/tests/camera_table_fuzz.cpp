@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Built from: detectors/camera/send/table/table.cpp detectors/camera/send/record.cpp
-// detectors/camera/send/compression.cpp Chunks of the camera's table: any bytes fill what they are said to hold, or are
+// Built from: detectors/camera/send/compression.cpp
+// Chunks of the camera's table: any bytes fill what they are said to hold, or are
 // refused. The first three bytes say which filters they have passed, and how many bytes they hold.
 #include <vector>
 

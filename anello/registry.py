@@ -76,7 +76,7 @@ def _registrations() -> Mapping[str, Registration]:
 
 def _points() -> "Iterable[EntryPoint]":
     """Entry points of other packages. Reading the metadata of hundreds of packages costs 30 ms at each start, so
-    their entry_points.txt files are first searched for the group's name."""
+    each folder is first searched for files of entry points that name the group."""
     folders = [Path(folder) for folder in sys.path]
     if not any(_names_group(folder) for folder in folders):
         return ()

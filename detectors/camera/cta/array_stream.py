@@ -1,10 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What a camera's run publishes, as the array's data handler takes it: R1v1 messages (Protobuf) over ZeroMQ PUSH.
+"""Sends a run's published events to the array's data handler: R1v1 messages (Protobuf) over ZeroMQ PUSH.
 
     anello r1-stream stream://@anello tcp://127.0.0.1:9100 --camera LSTCam
 
 Each ZeroMQ message is one CTAMessage with one payload: data stream, camera configuration, events, end of stream. The
-receiver walks its fields by hand and takes no other order than this: type, source, count, payloads.
+receiver parses the fields itself and accepts only this order: type, source, count, payloads.
 """
 
 from collections.abc import Iterator
@@ -22,9 +22,9 @@ from ..event import BOARD_HEADER, DRAGON_DRS4, GAIN_SELECTED, N_CHIPS, CameraEve
 from .r1v1 import Messages
 
 DATA_STREAM, CAMERA_CONFIGURATION, EVENT, END_OF_STREAM = 20, 21, 22, -1  # payload_type
-HIGH_WATER_MARK, KEEPALIVE_S, KEEPALIVE_INTERVAL_S = 1000, 10_000, 300  # as the array's own senders set them
+HIGH_WATER_MARK, KEEPALIVE_S, KEEPALIVE_INTERVAL_S = 1000, 10_000, 300  # values of the array's own senders
 SOURCE = "anello"
-LONGEST_WAIT_MS = 10_000  # for a receiver to take what it was sent
+LONGEST_WAIT_MS = 10_000  # time for a receiver to take the last messages
 
 
 def framed(kind: int, payload: bytes, count: int, source: str = SOURCE) -> bytes:
@@ -43,10 +43,10 @@ def _varint(value: int) -> bytes:
 
 
 class Sender:
-    """Connects to a receiver, or listens where the address has a `*`; one run after the other.
+    """Connects to a receiver, or listens if the address has a `*`, and sends one run after the other.
 
-    n_refused: events that cannot be in the stream and were not sent; why_refused: what was wrong with the first.
-    Raises ConfigError where the address cannot be used; sending, TimeoutError where nobody takes what was sent.
+    n_refused: events that cannot be in the stream and were not sent; why_refused: the error of the first of them.
+    Raises ConfigError if the address cannot be used; sending raises TimeoutError if no receiver takes the messages.
     """
 
     def __init__(self, address: str, messages: Messages, timeout_ms: int = LONGEST_WAIT_MS) -> None:
@@ -68,7 +68,7 @@ class Sender:
 
     @property
     def address(self) -> str:
-        """Where it listens, or what it connects to."""
+        """The address on which it listens, or to which it connects."""
         return str(self._socket.getsockopt_string(zmq.LAST_ENDPOINT))
 
     def __enter__(self) -> Self:
@@ -78,7 +78,7 @@ class Sender:
         self._socket.close()
 
     def send(self, events: Iterator[CameraEvent]) -> int:
-        """All of a run, and its end; the number of events sent. What cannot be in the stream is refused and counted."""
+        """Sends a run and its end; returns the number of events sent. Events unfit for the stream are counted."""
         n_sent = sum(self._send(event) for event in events)
         self._push(END_OF_STREAM)
         self._count = 0
@@ -112,9 +112,9 @@ class Sender:
 
 
 def event_of(record: Record) -> CameraEvent:
-    """A published record as an event. Boards of another shape than its array are there without their samples
-    (payload_bytes 0), which are not whole in it: one that could not be calibrated has two gains where the others have
-    one. Raises ValueError where it has no waveforms: publish.what must be event."""
+    """A published record as an event. Boards of another shape than its array have no samples (payload_bytes 0), as the
+    array does not hold all of them: a board that could not be calibrated has two gains while the others have one.
+    Raises ValueError if the record has no waveforms: publish.what must be event."""
     arrays = record.arrays
     if record.kind != "camera_event" or "waveforms" not in arrays:
         raise ValueError(f'record {record.sequence} has no waveforms: set publish.what = "event"')
@@ -139,8 +139,8 @@ def event_of(record: Record) -> CameraEvent:
 def _of_one_shape(
     headers: NDArray[Any], waveforms: NDArray[np.uint16], cells: NDArray[np.uint16] | None
 ) -> NDArray[np.uint8]:
-    """Payloads of the boards whose samples are here, as they sent them; the headers' payload_bytes is set to that.
-    Where one of two gains was sent, it stands in the place of the high one."""
+    """Payloads of the boards whose samples are present, as they sent them; sets the headers' payload_bytes to that.
+    If one of two gains was sent, it is in the place of the high one."""
     shapes, whole = shapes_of(headers), np.array(waveforms.shape[1:])
     is_one = ((headers["flags"] >> 2 & GAIN_SELECTED) != 0) & (shapes[:, 0] == 1)
     fits = (shapes[:, 1:] == whole[1:]).all(axis=1) & (is_one | (shapes[:, 0] == whole[0]))
@@ -158,7 +158,7 @@ def _of_one_shape(
 
 
 def _without_padding(headers: NDArray[Any], payloads: NDArray[np.uint8]) -> NDArray[np.uint8]:
-    """payloads: uint8[B, n], zeros behind those that are shorter."""
+    """payloads: uint8[B, n], where zeros follow the shorter ones."""
     headers["payload_bytes"] = np.minimum(headers["payload_bytes"], payloads.shape[1])
     pieces = [payload[:n] for payload, n in zip(payloads, headers["payload_bytes"].tolist(), strict=True)]
     return np.concatenate(pieces) if pieces else payloads.reshape(-1)

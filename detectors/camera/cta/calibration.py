@@ -3,9 +3,9 @@
 files.
 
 A file has the images baseline_mean, float32[gains, pixels, cells], and spike_height, float32[gains, pixels, 3], pixels
-in the order of their numbers, as ctapipe_io_lst reads them. `cells` are the 4096 of a pixel's ring where boards tell
-which of them they read (DRS4), else 1. An image of our own, flatfield, float32[gains, pixels], is there where there
-were flat fields: what makes counts of a pixel counts of the high gain's usual one. The run takes such a file as
+in the order of their numbers, as ctapipe_io_lst reads them. `cells` is 4096, the cells of a pixel's ring, if boards
+send their first cells (DRS4), else 1. An image of our own, flatfield, float32[gains, pixels], exists if there were flat
+fields: its factors turn counts of a pixel into counts of the usual pixel's high gain. The run takes such a file as
 camera_calibrate.file.
 """
 
@@ -28,26 +28,26 @@ from .cameras import attributes
 from .models import MODELS
 from .r1v1 import CALIBRATED_OFFSET, DRAGON_CLOCK_AT
 
-DRAGON_CLOCK = slice(DRAGON_CLOCK_AT, DRAGON_CLOCK_AT + 8)  # of a board's counters
+DRAGON_CLOCK = slice(DRAGON_CLOCK_AT, DRAGON_CLOCK_AT + 8)  # bytes of a board's counters
 RING_CELLS = 1024
 SPIKE_SAMPLES = 3
 LEAST_FOR_A_SPIKE = 20  # samples of a pixel's spike, below which the mean of its gain is taken
-HELD_OUT = 10  # every tenth pedestal event is not used, and tells the noise that is left
-LARGEST_BASELINE = 4095.9  # of 12 bits, as the run takes it
-LARGEST_FACTOR = 1000.0  # of a flat field, as the run takes it
+HELD_OUT = 10  # every tenth pedestal event is not used, but gives the remaining noise
+LARGEST_BASELINE = 4095.9  # largest baseline, 12 bits, that the run takes
+LARGEST_FACTOR = 1000.0  # largest factor of a flat field that the run takes
 FLATFIELD = 0  # of ctapipe's EventType
-SATURATED = 3500  # counts above the baseline: of more the high gain says nothing
-CHARGE_SAMPLES, CHARGE_BEFORE = 12, 4  # of a flash: samples summed, and how many of them lie before the peak
-LEAST_FLASHES = 10  # of a pixel and gain, below which the pixel has no factor of its own
-LEAST_LIGHT = 0.2  # of the median of its gain, below which a pixel is dark
-CHIP_OF_PIXEL = np.arange(7) // 2  # of a gain: 4 chips for 7 pixels
+SATURATED = 3500  # counts above the baseline up to which the high gain is valid
+CHARGE_SAMPLES, CHARGE_BEFORE = 12, 4  # samples summed for a flash, and how many of them are before the peak
+LEAST_FLASHES = 10  # flashes of a pixel and gain; with fewer, the pixel has no factor of its own
+LEAST_LIGHT = 0.2  # share of the median of its gain below which a pixel is dark
+CHIP_OF_PIXEL = np.arange(7) // 2  # chips per gain: 4 chips for 7 pixels
 
 Baseline = NDArray[np.float32]
 
 
 @dataclass(frozen=True)
 class Coefficients:
-    """baseline: float32[gains, pixels, cells]. spike_height: float32[gains, pixels, 3], 0 where not known. flatfield:
+    """baseline: float32[gains, pixels, cells]. spike_height: float32[gains, pixels, 3], 0 if not known. flatfield:
     float32[gains, pixels]; None: not measured."""
 
     baseline: Baseline
@@ -55,8 +55,8 @@ class Coefficients:
     flatfield: NDArray[np.float32] | None = None
 
     def write(self, path: Path) -> None:
-        """The file has its name once it is complete. Raises ConfigError where astropy is not installed, InputError
-        where the file is there already or cannot be written."""
+        """Writes the file, which gets its name once it is complete. Raises ConfigError if astropy is not installed,
+        InputError if the file exists already or cannot be written."""
         try:
             from astropy.io import fits
         except ImportError:
@@ -72,7 +72,7 @@ class Coefficients:
         part = path.with_name(path.name + ".part")
         try:
             fits.HDUList([fits.PrimaryHDU(), *images]).writeto(part, overwrite=True)
-            path.hardlink_to(part)  # fails where the file is there
+            path.hardlink_to(part)  # fails if the file exists
         except OSError as error:
             raise InputError(f"{path}: cannot be written ({error})") from error
         finally:
@@ -81,7 +81,7 @@ class Coefficients:
 
 @dataclass
 class Figures:
-    """What was measured, and from what. Noise: standard deviation of the held out events' samples, in counts."""
+    """The results, and numbers of the events used. Noise: standard deviation of held-out events' samples, in counts."""
 
     events: int = 0
     held_out: int = 0
@@ -90,7 +90,7 @@ class Figures:
     cells: int = 0
     spikes_measured: int = 0
     spikes: int = 0
-    noise_before: list[float] = field(default_factory=list)  # of each gain; empty: nothing was held out
+    noise_before: list[float] = field(default_factory=list)  # of each gain; empty: no event was held out
     noise_after: list[float] = field(default_factory=list)
     flatfields: int = 0
     flatfields_held_out: int = 0
@@ -107,7 +107,7 @@ class Layout:
     n_gains: int
     n_samples: int
     has_cells: bool
-    pixels_file: str  # as the engine takes it
+    pixels_file: str  # path for the engine
 
     @property
     def n_cells(self) -> int:
@@ -115,7 +115,7 @@ class Layout:
 
 
 def layout_of(path: Path, camera: str = "") -> Layout:
-    """Of a run's file: the camera named, else that of its run. Raises InputError, ConfigError, OSError."""
+    """Layout for a run's file: that of the camera named, else of its run. Raises InputError, ConfigError, OSError."""
     about = attributes(path)
     if about.get("calibration_file"):
         raise InputError(f"{path}: its samples are calibrated already, with {about['calibration_file']}")
@@ -142,15 +142,15 @@ def layout_of(path: Path, camera: str = "") -> Layout:
 
 
 def count_events(path: Path) -> int:
-    """Of a file and those that follow it."""
+    """Number of events in a file and in those that follow it."""
     return sum(len(file["event_number"]) for file in columns.files(path))
 
 
 class Measurement:
-    """Sums over events of what makes a baseline.
+    """Sums over events for baselines and spikes.
 
-    Events are taken in two rounds: all of them with add(), which measures baselines, then again with add_spikes().
-    Their time lapse must have been taken off.
+    Events are used in two rounds: all of them with add(), which measures baselines, then again with add_spikes().
+    Their time lapse must have been subtracted.
     """
 
     def __init__(self, layout: Layout) -> None:
@@ -169,20 +169,20 @@ class Measurement:
         cells: NDArray[np.intp] | None,
         spike: NDArray[np.int8] | None,
     ) -> None:
-        """Of B boards. samples: [B, gain, pixel, sample]; cells: of each sample's; spike: which sample of a spike it
-        is, -1 of none; cells and spike are None of cameras without cells."""
+        """Adds B boards. samples: [B, gain, pixel, sample]; cells: the cell of each sample; spike: the number of the
+        sample in a spike, -1: in none; cells and spike are None for cameras without cells."""
         if cells is None or spike is None:
             self._sum[boards] += samples.sum(axis=3, keepdims=True, dtype=np.float64)
             self._n[boards] += samples.shape[3]
         else:
             where = (*self._places(boards), cells)
-            is_clean = spike < 0  # no cell comes twice in a window, so that plain sums are right
+            is_clean = spike < 0  # no cell occurs twice in a window, so that plain sums are right
             self._sum[where] += np.where(is_clean, samples, 0)
             self._n[where] += is_clean
         self.figures.events += 1
 
     def end_of_baselines(self) -> None:
-        """Cells that were never seen get their pixel's mean; pixels never seen, their gain's."""
+        """Ends the first round: cells never read get their pixel's mean, and pixels never read their gain's."""
         seen = self._n > 0
         self.figures.cells_seen, self.figures.cells = int(seen.sum()), seen.size
         mean = _ratio(self._sum, self._n)
@@ -195,7 +195,7 @@ class Measurement:
     def add_spikes(
         self, boards: NDArray[np.uint16], samples: NDArray[np.float32], cells: NDArray[np.intp], spike: NDArray[np.int8]
     ) -> None:
-        """Of the same events, in the second round."""
+        """Adds the same events in the second round."""
         if not (spike >= 0).any():
             return
         place, gain, pixel, sample = np.nonzero(spike >= 0)
@@ -208,7 +208,7 @@ class Measurement:
         np.add.at(self._spike_n, where, 1)
 
     def coefficients(self) -> Coefficients:
-        """In the order of the pixels' numbers."""
+        """The coefficients in the order of the pixels' numbers."""
         enough = self._spike_n >= LEAST_FOR_A_SPIKE
         if self.layout.has_cells:
             self.figures.spikes_measured, self.figures.spikes = int(enough.sum()), enough.size
@@ -244,23 +244,23 @@ def _mean_where(
 
 
 def _ratio(total: NDArray[np.float64], n: NDArray[np.integer]) -> NDArray[np.float64]:
-    """Means; 0 of none."""
+    """Means; 0 if there are no values."""
     made: NDArray[np.float64] = np.divide(total, n, out=np.zeros_like(total), where=n > 0)
     return made
 
 
 # --- Cells and spikes ---------------------------------------------------------------------------------------------
 def cells_of(first: NDArray[np.uint16], n_gains: int, n_samples: int) -> NDArray[np.intp]:
-    """first: [B, 8], of each chip. intp[B, gain, 7, sample]: the cell of each sample."""
+    """first: [B, 8], first cells of the chips. Returns intp[B, gain, 7, sample], the cell of each sample."""
     chips = 4 * np.arange(n_gains)[:, None] + CHIP_OF_PIXEL
     return (first[:, chips].astype(np.intp)[..., None] + np.arange(n_samples)) % N_CELLS
 
 
 def spikes_in(cells: NDArray[np.intp], before: NDArray[np.uint16], n_samples: int) -> NDArray[np.int8]:
-    """Which sample of a spike each one is, 0 to 2, or -1; of two that meet, the later one.
+    """The number of each sample in a spike, 0 to 2, or -1; if two spikes overlap, that in the later one.
 
-    cells: as cells_of() gives them. before: [B, 8], the first cells of the board's event before; NO_CELL: not known.
-    A spike stands where the reading before ended, if that was in an even cell of the first half of its ring, and at
+    cells: result of cells_of(). before: [B, 8], the first cells of the board's previous event; NO_CELL: not known.
+    A spike is where the previous reading ended, if that was in an even cell of the first half of its ring, and at
     its mirror image, in each of the four rings (ctapipe_io_lst 0.31.1, get_spike_A_positions).
     """
     _, n_gains, _, _ = cells.shape
@@ -278,7 +278,7 @@ def spikes_in(cells: NDArray[np.intp], before: NDArray[np.uint16], n_samples: in
 # --- The whole way ------------------------------------------------------------------------------------------------
 @dataclass(frozen=True)
 class Sampled:
-    """Of an event the boards that tell their cells, or all of them of cameras without cells.
+    """The boards of an event that send their first cells, or for cameras without cells all boards.
 
     raw: uint16[B, gain, pixel, sample]; first_cells: uint16[B, 8] or [B, 0]; cells and spike: as above.
     """
@@ -295,7 +295,7 @@ class Sampled:
 
 
 def sampled(events: Iterable[CameraEvent], layout: Layout, *, all_events: bool) -> Iterator[Sampled]:
-    """In their order, since what a cell reads depends on those before."""
+    """Yields events in their order, since a cell's reading depends on earlier ones."""
     before = np.full((len(layout.pixel_id), N_CHIPS), NO_CELL, np.uint16)
     for event in events:
         is_pedestal = all_events or bool(event.trigger_tag & TriggerTag.PEDESTAL)
@@ -322,7 +322,7 @@ def sampled(events: Iterable[CameraEvent], layout: Layout, *, all_events: bool) 
 
 
 class Corrected:
-    """What a run does with a file of coefficients, event after event."""
+    """Corrects events as a run does with a file of coefficients, one after the other."""
 
     def __init__(self, layout: Layout, file: Path, time_lapse_file: str = "") -> None:
         n_boards, n_pixels = layout.pixel_id.shape
@@ -332,7 +332,7 @@ class Corrected:
             )
 
     def counts(self, event: Sampled) -> NDArray[np.float32]:
-        """float32, as event.raw: counts above the baseline."""
+        """Counts above the baseline: float32, with the shape of event.raw."""
         changed = event.raw.copy()
         self._engine.correct(event.boards, changed, event.first_cells, event.clocks, event.run_id)
         return changed.astype(np.float32) - np.float32(CALIBRATED_OFFSET)
@@ -346,16 +346,16 @@ def measure(
     all_events: bool = False,
     time_lapse_file: str = "",
 ) -> tuple[Coefficients, Figures]:
-    """events gives them anew for each round, called baselines, spikes or noise. folder: for what is made on the way.
+    """events yields all events for each round, called baselines, spikes or noise. folder: for temporary files.
 
-    Raises InputError where none is a pedestal, ConfigError.
+    Raises InputError if no event is a pedestal, ConfigError.
     """
     measured = Measurement(layout)
     zero = np.zeros((layout.n_gains, layout.pixel_id.size, layout.n_cells), np.float32)
     Coefficients(zero, np.zeros((*zero.shape[:2], SPIKE_SAMPLES), np.float32)).write(folder / "zero.fits")
 
     def corrected(what: str, file: Path) -> Iterator[tuple[bool, Sampled, NDArray[np.float32]]]:
-        """Calibration events. Whether it is held out; counts above the baselines of `file`."""
+        """Yields for each calibration event whether it is held out, and its counts above the baselines of `file`."""
         correct, n = Corrected(layout, file, time_lapse_file), [0, 0]
         for one in sampled(events(what), layout, all_events=all_events):
             counts = correct.counts(one)
@@ -363,9 +363,7 @@ def measure(
                 n[one.is_pedestal] += 1
                 yield n[one.is_pedestal] % HELD_OUT == 0, one, counts
 
-    for is_held_out, one, counts in corrected(
-        "baselines", folder / "zero.fits"
-    ):  # nothing taken off but the time lapse
+    for is_held_out, one, counts in corrected("baselines", folder / "zero.fits"):  # only the time lapse is subtracted
         if one.is_pedestal and not is_held_out:
             measured.add(one.boards, counts, one.cells, one.spike)
     if not measured.figures.events:
@@ -398,21 +396,21 @@ class FlatField:
         self._sum, self._n, self._n_events = np.zeros(shape), np.zeros(shape, np.int64), [0, 0]
 
     def add(self, boards: NDArray[np.uint16], counts: NDArray[np.float32], *, is_held_out: bool) -> None:
-        """Of B boards. counts: [B, gain, pixel, sample]."""
+        """Adds B boards. counts: [B, gain, pixel, sample]."""
         self._n_events[is_held_out] += 1
         if not len(boards):
             return
         n_samples = counts.shape[3]
-        peak = int(counts.mean(axis=(0, 2))[-1].argmax())  # the low gain's, which is never cut off
+        peak = int(counts.mean(axis=(0, 2))[-1].argmax())  # the low gain's, which never saturates
         begin = max(0, min(peak - CHARGE_BEFORE, n_samples - CHARGE_SAMPLES))
         charge = counts[..., begin : begin + CHARGE_SAMPLES].sum(axis=3, dtype=np.float64)
-        is_good = counts[:, :1].max(axis=3) <= SATURATED  # for both gains: else the low one's flashes were brighter
+        is_good = counts[:, :1].max(axis=3) <= SATURATED  # for both gains, else low gains have brighter flashes
         self._sum[int(is_held_out), boards] += np.where(is_good, charge, 0)
         self._n[int(is_held_out), boards] += is_good
 
     def factors(self) -> NDArray[np.float64] | None:
-        """[board, gain, pixel, 1]: of dark pixels, and where there were too few flashes, those of their gain's median.
-        None where no gain of all is measured."""
+        """Factors [board, gain, pixel, 1]. Dark pixels, and pixels with too few flashes, get their gain's median.
+        None if no gain was measured."""
         lit = self._is_lit()
         if not lit.any(axis=(0, 2)).all():
             return None
@@ -442,7 +440,7 @@ class FlatField:
 
 
 class Noise:
-    """What is left of samples: before, less the mean of their pixel's baselines; after, as corrected."""
+    """Noise of samples: before, with only the mean of their pixel's baselines subtracted; after, as corrected."""
 
     def __init__(self, measured: Measurement) -> None:
         self._mean = measured.baseline.mean(axis=3, keepdims=True)  # [board, gain, pixel, 1]
@@ -462,7 +460,7 @@ class Noise:
 
 
 def in_words(figures: Figures) -> Iterator[str]:
-    """One line for each thing that was measured."""
+    """One line of text for each measured quantity."""
     yield f"{figures.events} pedestal events used, {figures.held_out} held out"
     what = "cells" if figures.n_cells > 1 else "pixels and gains"
     lacking = figures.cells - figures.cells_seen

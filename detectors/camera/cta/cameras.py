@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Cameras of the observatory: where their pixels stand, and which channel of which module each of them is.
+"""Cameras of the observatory: the positions of their pixels, and the module and channel of each pixel.
 
-Positions of LST and NectarCAM are those of their own ctapipe plug-ins, in its CameraFrame; of DigiCam, the camera of
-the SST-1M, those of its own table (tables/make_tables.py).
+Positions of LST and NectarCAM are those of their own ctapipe plug-ins, in ctapipe's CameraFrame; those of DigiCam, the
+camera of the SST-1M, are from its own table (tables/make_tables.py).
 """
 
 import tomllib
@@ -23,7 +23,7 @@ from .models import DESCRIBED, MODELS
 
 @dataclass(frozen=True)
 class Telescope:
-    """What carries a camera, as ctapipe describes it. Lengths in m, areas in m^2."""
+    """The telescope of a camera, as ctapipe describes it. Lengths in m, areas in m^2."""
 
     name: str
     focal_length_m: float
@@ -37,7 +37,7 @@ class Telescope:
 class Camera:
     """P pixels of M modules with K channels each. A module is a board: the number in its fragments.
 
-    x_m, y_m: float64[P], by pixel id. pixel_id: uint16[M, K], of each channel. Angle as ctapipe has it.
+    x_m, y_m: float64[P], by pixel id. pixel_id: uint16[M, K], by channel. The angle is defined as in ctapipe.
     """
 
     name: str
@@ -63,7 +63,7 @@ class Camera:
         return np.argsort(self.pixel_id.reshape(-1))
 
     def by_channel(self, event: CameraEvent) -> tuple[NDArray[np.uint16], NDArray[np.bool_]]:
-        """uint16[gain, M * K, sample], 0 where a module is missing, and bool[M], which are there.
+        """uint16[gain, M * K, sample], 0 for missing modules, and bool[M], the modules that are present.
 
         Raises ValueError for an event that is not of this camera.
         """
@@ -81,14 +81,14 @@ class Camera:
         return whole.reshape(n_gains, -1, n_samples), present
 
     def low_gain(self, event: CameraEvent) -> NDArray[np.bool_]:
-        """bool[M * K]: whose low gain was selected."""
+        """bool[M * K]: channels whose low gain was selected."""
         whole = np.zeros(self.pixel_id.shape, bool)
         if (chosen := event.low_gain) is not None:
             whole[event.boards] = chosen
         return whole.reshape(-1)
 
     def by_pixel(self, event: CameraEvent) -> tuple[NDArray[np.uint16], NDArray[np.bool_]]:
-        """uint16[gain, P, sample] by pixel id, 0 where a pixel is missing, and bool[P], which are there. As above."""
+        """uint16[gain, P, sample] by pixel id, 0 for missing pixels, and bool[P], the pixels that are present."""
         channels, present = self.by_channel(event)
         n_channels = self.pixel_id.shape[1]
         return channels[:, self.channel_of_pixel], np.repeat(present, n_channels)[self.channel_of_pixel]
@@ -104,7 +104,7 @@ _CAMERAS = {
 
 
 def attributes(path: Path) -> Mapping[str, Any]:
-    """What an HDF5 file of the camera chain says of itself and its run. Raises OSError where it is no HDF5 file."""
+    """Attributes of an HDF5 file of the camera chain, about itself and its run. Raises OSError if it is none."""
     import h5py
 
     with h5py.File(path, "r") as file:
@@ -112,9 +112,9 @@ def attributes(path: Path) -> Mapping[str, Any]:
 
 
 def of_file(path: Path, name: str = "") -> Camera:
-    """The camera whose events a file of the chain has: the one named, else that of the run's camera.model.
+    """The camera whose events a file of the chain has: the named one, else that of the run's camera.model.
 
-    Raises ConfigError where neither says it, OSError.
+    Raises ConfigError if neither gives it, OSError.
     """
     configuration = tomllib.loads(str(attributes(path).get("configuration", "")))
     return camera(name or str(configuration.get("camera", {}).get("model", "")))
@@ -130,7 +130,7 @@ def camera(name: str) -> Camera:
 
 
 def pixels(name: str) -> tuple[NDArray[np.float64], NDArray[np.float64], NDArray[np.uint16]]:
-    """Of one of MODELS: x_m[P], y_m[P], pixel_id[M, K]."""
+    """Pixels of one of MODELS: x_m[P], y_m[P], pixel_id[M, K]."""
     rows = np.loadtxt(MODELS[name].table, delimiter=",", skiprows=1)
     pixel, module, channel = rows[:, :3].astype(np.intp).T
     pixel_id = np.zeros((module.max() + 1, channel.max() + 1), np.uint16)

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Camera events as messages of the observatory's data model DL0v1, what it archives of a telescope.
+"""Camera events as messages of the observatory's data model DL0v1, which it archives for a telescope.
 
-The same as R1v1 but for this: only the pixels that are there are in `waveform`, whatever the camera; boards' counters
-and clocks, and what R1v1 has for debugging, are not there. Files are called as the observatory's archive calls them.
+Differences to R1v1: for any camera, `waveform` has only the pixels that are present; boards' counters and clocks, and
+R1v1's fields for debugging, are left out. Files have the names that the observatory's archive gives them.
 """
 
 import time
@@ -22,12 +22,12 @@ CREATOR = 2  # of a scheduling block: the array control
 
 @dataclass
 class DL0Messages(Messages):
-    """begun_s: when the run began, s since 1970 (UTC): its files are called by that; 0: the first event says."""
+    """begun_s: begin of the run, s since 1970 (UTC), for the names of its files; 0: time of the first event."""
 
     begun_s: int = 0
 
     def file_name(self, number: int, streams: int, part: int) -> str:
-        """Streams count as data handlers (SDH), parts as chunks."""
+        """Name of a file, in which streams are data handlers (SDH) and parts are chunks."""
         begun = time.strftime("%Y%m%dT%H%M%S", time.gmtime(self.begun_s))
         return (
             f"TEL{self.telescope:03d}_SDH{number:03d}_{begun}_SBID{self.run:019d}_OBSID{self.run:019d}"
@@ -100,7 +100,7 @@ class DL0Messages(Messages):
 def messages(
     model: str, camera: Camera, run: int, telescope: int = 1, *, begun_s: int = 0, pe_per_count: float = 0.0
 ) -> Messages:
-    """model: one of MODELS. begun_s: as DL0Messages; 0: the first event says. pe_per_count: as Messages."""
+    """model: one of MODELS. begun_s: as for DL0Messages. pe_per_count: as for Messages."""
     if model == "DL0v1":
         return DL0Messages(camera, run, telescope, begun_s=begun_s, pe_per_count=pe_per_count)
     return Messages(camera, run, telescope, pe_per_count=pe_per_count)

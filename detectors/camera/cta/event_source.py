@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""ctapipe's door to the HDF5 files of the camera chain: `ctapipe-process --input events.h5 --output dl1.h5`.
+"""Lets ctapipe read the HDF5 files of the camera chain: `ctapipe-process --input events.h5 --output dl1.h5`.
 
 ctapipe finds the class by its entry point once Anello is installed. Anello itself never imports this module.
 """

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Which cameras of the observatory are known, without what takes long to import."""
+"""The known cameras of the observatory, without modules that take long to import."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass

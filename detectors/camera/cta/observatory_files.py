@@ -25,8 +25,8 @@ PEDESTAL, CALIBRATION = ("baseline_mean", "spike_height"), ("dc_to_pe", "pedesta
 
 @dataclass(frozen=True)
 class Imported:
-    """pe_per_count: what a stored count above the baseline is worth, in photo-electrons, the same for all pixels, once
-    flat field and gain are corrected. n_unusable: of each gain, pixels without a factor of their own."""
+    """pe_per_count: photo-electrons per stored count above the baseline, the same for all pixels once flat field and
+    gain are corrected. n_unusable: for each gain, the number of pixels without a factor of their own."""
 
     coefficients: Coefficients
     pe_per_count: float
@@ -34,7 +34,7 @@ class Imported:
 
 
 def read(pedestal: Path, calibration: Path, telescope: int = 1) -> Imported:
-    """Raises InputError for files that are not as described, ConfigError where a package is missing."""
+    """Reads both files. Raises InputError if they are not as described, ConfigError if a package is missing."""
     drs4 = _arrays(pedestal, PEDESTAL, telescope, f"r1/monitoring/drs4_baseline/tel_{telescope:03d}", "")
     levels = _arrays(calibration, CALIBRATION, telescope, f"tel_{telescope}/calibration", "calibration")
     n_gains, n_pixels = _two(levels["dc_to_pe"], calibration)
@@ -50,7 +50,7 @@ def read(pedestal: Path, calibration: Path, telescope: int = 1) -> Imported:
         raise InputError(f"{calibration}: no pixel of the high gain is usable")
     pe_per_count = float(np.median(levels["dc_to_pe"][0][usable[0]]))
     factor = np.where(usable, levels["dc_to_pe"], pe_per_count) / pe_per_count
-    for gain in range(n_gains):  # those of another gain are worth more
+    for gain in range(n_gains):  # counts of the other gain are worth more
         factor[gain][~usable[gain]] = np.median(factor[gain][usable[gain]]) if usable[gain].any() else 1.0
     level = np.where(usable, levels["pedestal_per_sample"], 0)
     cells, spikes = (_of_the_living(drs4[name], np.asarray(has_baseline)) for name in PEDESTAL)
@@ -63,8 +63,8 @@ def read(pedestal: Path, calibration: Path, telescope: int = 1) -> Imported:
 
 
 def _of_the_living(values: NDArray[Any], has_baseline: NDArray[np.bool_]) -> NDArray[Any]:
-    """values: float[gains, pixels, K]. A dead module's pixels, which its file calls NaN, get the median of their gain's
-    others: their samples mean nothing, and the camera's others are calibrated."""
+    """values: float[gains, pixels, K]. A dead module's pixels, NaN in its file, get the median of their gain's other
+    pixels: their samples have no meaning, and the camera's other pixels can be calibrated."""
     filled = np.array(values, float)
     for gain, is_there in enumerate(has_baseline):
         if is_there.any():
@@ -73,7 +73,7 @@ def _of_the_living(values: NDArray[Any], has_baseline: NDArray[np.bool_]) -> NDA
 
 
 def _arrays(path: Path, names: tuple[str, ...], telescope: int, group: str, table: str) -> Arrays:
-    """group: of an HDF5 file. table: of a FITS file; empty: each array is an image."""
+    """Reads arrays. group: in an HDF5 file. table: in a FITS file; empty: each array is an image."""
     if not path.is_file():
         raise InputError(f"{path}: there is no such file")
     is_hdf5 = path.suffix in (".h5", ".hdf5")

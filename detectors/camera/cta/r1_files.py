@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""R1v1 files of a run while it goes on: leads the processes that write them, one for each stream (r1_writer.py).
+"""R1v1 files during a run: starts and leads the processes that write them, one for each stream (r1_writer.py).
 
-The node deals its events to them over stream sockets that only it and they have. They end with those sockets, whatever
-becomes of this process, and close the files that they have open.
+The node distributes its events to the writers over stream sockets that only it and they have. The writers end, and
+close their files, when those sockets close, even if this process died.
 """
 
 import json
@@ -26,12 +26,12 @@ from . import r1v1
 from .r1_writer import Counts, WriterOrder
 
 READY_S = 60.0  # its packages take a second or two to import
-KEEPING_MEMORY = {  # of glibc: else each event's arrays go back to the system, and the next one's are faulted in
+KEEPING_MEMORY = {  # of glibc: otherwise each event's arrays are given to the system and faulted in again
     "MALLOC_MMAP_THRESHOLD_": str(32 << 20),
     "MALLOC_TRIM_THRESHOLD_": str(256 << 20),
 }
-ROOM_BYTES = 4 << 20  # between node and writer; the system may give less
-END_S = 60.0  # to write what it has been sent
+ROOM_BYTES = 4 << 20  # buffer between node and writer; the kernel may give less
+END_S = 60.0  # time for a writer to write the events that it was sent
 
 
 class R1Files:
@@ -71,11 +71,11 @@ class R1Files:
 
     @property
     def connections(self) -> list[int]:
-        """For the node, which takes descriptors of its own."""
+        """Sockets for the node, which duplicates the descriptors."""
         return [writer.connection.fileno() for writer in self.writers]
 
     def hand_over(self) -> None:
-        """The node has them now."""
+        """Closes this process's sockets: the node has its own now."""
         for writer in self.writers:
             writer.connection.close()
 
@@ -85,8 +85,8 @@ class R1Files:
 
 
 class WriterProcess:
-    """One of them, seen from here. It may be killed at any time: once it is ready, nothing here raises because of
-    that."""
+    """A writer's process, seen from this one. It may be killed at any time: once it is ready, no method raises because
+    of that."""
 
     def __init__(self, order: WriterOrder) -> None:
         self.number, self._order = order.number, order
@@ -122,7 +122,7 @@ class WriterProcess:
         return self.state != "done" and self._child.poll() is not None
 
     def wait_ready(self) -> None:
-        """Raises OSError where it does not become so."""
+        """Waits until the writer is ready. Raises OSError if it fails."""
         deadline_s = time.monotonic() + READY_S
         while self.state != "ready":
             has_ended = self._child.poll() is not None
@@ -150,8 +150,8 @@ class WriterProcess:
                 self._news.append(f"R1v1 files, stream {self.number}: {error}; events are lost until it can be written")
 
     def take_news(self) -> list[str]:
-        """What has happened since the last call."""
-        has_died = self.has_died  # before what it has said last is read
+        """Messages for the operator since the last call."""
+        has_died = self.has_died  # checked before its last report is read
         self.listen()
         news, self._news = self._news, []
         if has_died and self.state not in ("dead", "done"):
@@ -168,7 +168,7 @@ class WriterProcess:
         return signal.strsignal(-code) or f"signal {-code}" if code < 0 else f"exit code {code}"
 
     def end(self, n_sent: int) -> None:
-        """Its stream has ended. n_sent: events that the system took for it."""
+        """Waits for the writer after the end of its stream. n_sent: events that the kernel took for it."""
         try:
             self._child.wait(END_S)
         except subprocess.TimeoutExpired:
@@ -181,7 +181,7 @@ class WriterProcess:
             self._settle(n_sent)
 
     def _settle(self, n_sent: int) -> None:
-        """It died: whatever it had said by then, what is in whole files is not lost."""
+        """Counts after the writer died: events in complete files are not lost, even if it had not reported them."""
         counts = self.counts
         while (path := self._order.path(counts["files_written"])).exists():
             counts["files_written"] += 1
@@ -204,14 +204,14 @@ class WriterProcess:
 
 
 class WritingNode:
-    """A node, and the writers of R1v1 files that it sends to: their counters are in its page."""
+    """A node, and the writers of R1v1 files to which it sends: their counters are in its page."""
 
     def __init__(self, node: Node, files: R1Files) -> None:
         self._node, self._files = node, files
         self._has_ended = False
 
     def __getattr__(self, name: str) -> Any:
-        """All else is the node's."""
+        """All other attributes are the node's."""
         return getattr(self._node, name)
 
     def counters(self) -> Any:
@@ -223,7 +223,7 @@ class WritingNode:
         return [*self._node.notices(), *((line, "bad") for line in news)]
 
     def stop(self) -> None:
-        """What was sent is in files then."""
+        """Stops node and writers: then all sent events are in files."""
         self._node.stop()
         if self._has_ended:
             return

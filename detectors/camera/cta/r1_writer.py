@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A process that writes R1v1 files while a run goes on: `python -m anello.camera.cta.r1_writer ORDER`.
+"""A process that writes R1v1 files during a run: `python -m anello.camera.cta.r1_writer ORDER`.
 
-Events come over a stream socket as records (docs/reference/camera-record.md), each behind its length; at the end of the
-stream it closes its file and ends. It says how far it is in JSON lines: {"state": "ready"}, then {"counters": {...}}
-now and then, {"state": "done"} at the end, {"state": "failed", "error": ...} where it cannot go on.
+Events come over a stream socket as records (docs/reference/camera-record.md), each after its length; at the end of the
+stream the process closes its file and ends. It reports its progress in JSON lines: {"state": "ready"}, then
+{"counters": {...}} at intervals, {"state": "done"} at the end, {"state": "failed", "error": ...} if it cannot continue.
 """
 
 import json
@@ -23,10 +23,10 @@ from anello.errors import InputError, in_words
 from .. import events
 from . import cameras, dl0v1, r1v1
 
-GIVES_WAY = 10  # nice: to what takes data
+GIVES_WAY = 10  # nice value, so that threads that take data come first
 TELL_S = 0.25
-MOST_EVENTS = 5000  # of a file: each begins with an index for so many
-RETRY_S = 1.0  # after a file could not be written
+MOST_EVENTS = 5000  # tiles of a file: each file begins with an index of this size
+RETRY_S = 1.0  # pause after a file could not be written
 
 
 @dataclass(frozen=True)
@@ -72,7 +72,7 @@ class WriterOrder:
 
 @dataclass
 class Counts:
-    """As the counters of the block r1_writer<i> are called."""
+    """The counters of the block r1_writer<i>, with their names."""
 
     events_in: int = 0
     events_written: int = 0
@@ -84,10 +84,10 @@ class Counts:
 
 
 class FileWriter:
-    """Events into the files of one stream, each of them counted once. Times are monotonic, but for seconds_left()."""
+    """Writes the events of one stream to files and counts each once. Times are monotonic, except in seconds_left()."""
 
     def __init__(self, stream: r1v1.FileSequence) -> None:
-        self.counts, self.error = Counts(), ""  # what the last file that could not be written died of
+        self.counts, self.error = Counts(), ""  # the error of the last file that could not be written
         self._stream, self._next_try_s = stream, 0.0
 
     def take(self, record: bytes, now_s: float) -> None:
@@ -112,7 +112,7 @@ class FileWriter:
         self._look()
 
     def seconds_left(self, wall_s: float) -> float | None:
-        """As Stream.seconds_left."""
+        """See Stream.seconds_left()."""
         return self._stream.seconds_left(wall_s)
 
     def _refuse(self, error: ValueError, now_s: float) -> None:
@@ -135,7 +135,7 @@ class FileWriter:
 
 
 class Report:
-    """To whoever leads this process; that one may be gone."""
+    """Reports to the process that leads this one, which may have ended."""
 
     def __init__(self, descriptor: int) -> None:
         self._descriptor, self._next_s, self._n_files = descriptor, 0.0, 0
@@ -146,7 +146,7 @@ class Report:
             os.write(self._descriptor, json.dumps(message).encode() + b"\n")
 
     def tell(self, writer: FileWriter, now_s: float, *, at_once: bool = False) -> None:
-        """Now and then, and of each file once it is complete."""
+        """Reports the counters at intervals, and when a file is complete."""
         n_files = writer.counts.files_written
         if at_once or now_s >= self._next_s or n_files > self._n_files:
             self._next_s, self._n_files = now_s + TELL_S, n_files
@@ -154,7 +154,7 @@ class Report:
 
 
 def write_all(connection: socket.socket, writer: FileWriter, report: Report) -> None:
-    """Until the stream ends; then the last file is ended, too."""
+    """Writes events until the stream ends; then it ends the last file, too."""
     while True:
         left_s = writer.seconds_left(time.time())
         wait_s = TELL_S if left_s is None else min(left_s, TELL_S)
@@ -181,7 +181,7 @@ def main(order: WriterOrder) -> None:
         with socket.socket(fileno=order.connection) as connection:
             report.say(state="ready")
             write_all(connection, writer, report)
-    except Exception as error:  # of whatever kind: it is told, and the run goes on
+    except Exception as error:  # any error: it is reported, and the run continues
         report.say(state="failed", error=in_words(error))
         sys.exit(1)
     report.say(state="done")

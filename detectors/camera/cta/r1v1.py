@@ -5,8 +5,8 @@
         for event in camera_events.read("events.h5"):
             writer.write(event)
 
-The files are written by protozfits, which wraps the observatory's own library. They are what LSTEventSource and
-NectarCAMEventSource of ctapipe open. Samples are as in the run: waveform_scale is 1, waveform_offset 0, or 400 where
+The files are written by protozfits, which wraps the observatory's own library. ctapipe's LSTEventSource and
+NectarCAMEventSource can read them. Samples are as in the run: waveform_scale is 1, waveform_offset 0, or 400 if
 the run calibrated them.
 """
 
@@ -32,10 +32,10 @@ EVENTS_PER_FILE = EVENTS_PER_TILE * TILES  # with more, protozfits makes a file 
 STREAMS = 4
 STORED = {1: 0b0101, 2: 0b1101}  # pixel_status, by number of gains: data there (DVR), high and low gain
 STORED_LOW = 0b1001
-TDP_STEPS, TDP_GAIN = 14, 1  # of tdp_action: baseline, time lapse, spikes; one gain selected
-TDP_PE = 32 | 64  # pedestal taken off, in photo-electrons
+TDP_STEPS, TDP_GAIN = 14, 1  # bits of tdp_action: baseline, time lapse, spikes; one gain selected
+TDP_PE = 32 | 64  # pedestal subtracted, in photo-electrons
 SWAT_BYTES = 56
-CALIBRATED_OFFSET = 400  # of calibrated samples
+CALIBRATED_OFFSET = 400  # offset of calibrated samples
 DRAGON_CLOCK_AT = 14  # of the 22 bytes of an LST module's counters: u64, 133 MHz
 COUNTERS_BYTES = {"LSTCam": 22, "NectarCam": 20}
 BLOCK_KB = 64 * 1024  # protozfits needs more than a tile has
@@ -45,14 +45,14 @@ BLOCK_KB = 64 * 1024  # protozfits needs more than a tile has
 class Messages:
     """A telescope's run as messages of R1v1 (Protobuf).
 
-    Whether its samples are calibrated (camera_calibrate), and their shape, the first event with samples of this camera
-    says: a data stream has one offset, and a table one shape, but for events whose front ends have sent one of two
-    gains. Other boards are left out of events, as if they were missing, each counted by its cause: n_unlike, calibrated
-    or not, unlike the stream; n_other_shape. An event that has no other boards is refused (ValueError), and its boards
-    are not counted.
+    The first event with samples of this camera decides whether samples are calibrated (camera_calibrate), and their
+    shape: a data stream has one offset, and a table one shape, except for events whose front ends sent one of two
+    gains. Boards that differ are left out of events, as if they were missing, and counted by cause: n_unlike, whose
+    calibration differs from the stream's; n_other_shape. An event that has only such boards is refused (ValueError),
+    and its boards are not counted.
 
-    pe_per_count: what a count above the baseline is worth, in photo-electrons; readers then have these. It holds for
-    boards whose samples had the flat field's factors; others are unlike the stream. 0: readers have counts.
+    pe_per_count: photo-electrons per count above the baseline; readers then get photo-electrons. It holds for boards
+    whose samples had the flat field's factors; others differ from the stream. 0: readers get counts.
     """
 
     camera: Camera
@@ -66,28 +66,28 @@ class Messages:
 
     @property
     def n_left_out(self) -> int:
-        """Boards, of whatever cause."""
+        """Boards left out, for any cause."""
         return self.n_unlike + self.n_other_shape
 
     @property
     def left_out_in_words(self) -> str:
-        """Empty: none was."""
+        """Text on the boards left out; empty: none was."""
         causes = {"calibrated or not, unlike the first": self.n_unlike, "of another shape": self.n_other_shape}
         return ", ".join(f"{n} boards left out ({cause})" for cause, n in causes.items() if n)
 
     def file_name(self, number: int, streams: int, part: int) -> str:
-        """In a run: as the camera's own event builder calls it; readers find the other streams by it."""
+        """Name of a file in a run, as from the camera's own event builder; readers find the other streams by it."""
         if self.camera.name == "LSTCam":
             return f"LST-{self.telescope}.{number}.Run{self.run:05d}.{part:04d}.fits.fz"
         return f"NectarCAM.Run{self.run:04d}.{part * streams + number - 1:04d}.fits.fz"
 
     @property
     def marks_trimmed(self) -> bool:
-        """Whether a table says that only pixels which are there are in `waveform`."""
+        """Whether a table says that `waveform` has only pixels that are present."""
         return self.camera.name == "LSTCam"
 
     def data_stream(self, event: CameraEvent) -> Any:
-        """Raises ValueError, as the others, for an event that cannot be in this stream."""
+        """The message of the data stream. Raises ValueError, as the others, for an event that cannot be in it."""
         self._learn(event)
         return _messages().TelescopeDataStream(
             tel_id=self.telescope,
@@ -130,7 +130,7 @@ class Messages:
         )
 
     def event(self, event: CameraEvent) -> Any:
-        """All fields each time: the first message of a table decides which columns it has. Raises ValueError."""
+        """Sets all fields each time, as the first message of a table decides on its columns. Raises ValueError."""
         self._learn(event)
         unlike, fits = self._which(event)
         if not fits.any():
@@ -142,7 +142,7 @@ class Messages:
         return made
 
     def _event(self, event: CameraEvent) -> Any:
-        """Of boards that the stream takes."""
+        """The message of an event with the boards that the stream takes."""
         camera = self.camera
         sent = self._by_channel(event)
         waveforms, stored = sent.waveforms, sent.stored
@@ -153,7 +153,7 @@ class Messages:
         clocks = np.zeros(camera.n_modules, np.uint64)
         if is_lst:
             clocks = np.ascontiguousarray(counters[:, DRAGON_CLOCK_AT:]).view("<u8").reshape(-1).astype(np.uint64)
-        samples = waveforms[:, stored] if is_lst else waveforms  # what LSTEventSource wants is not what others do
+        samples = waveforms[:, stored] if is_lst else waveforms  # LSTEventSource needs other values than other readers
         debug = _debug_messages().DebugEvent(
             module_status=array_of(sent.present.astype(np.uint8)),
             extdevices_presence=triggers.CDTS_PRESENT,
@@ -217,7 +217,7 @@ class Messages:
         return unlike, fits & (selected == (2 * (fits & selected).sum() > fits.sum()))
 
     def _is_calibrated(self, event: CameraEvent) -> NDArray[np.bool_]:
-        """bool[B]: as far as the stream needs it."""
+        """bool[B]: whether boards are calibrated, as far as the stream needs it."""
         if not self.pe_per_count:
             return event.is_calibrated
         found: NDArray[np.bool_] = (event.calibration_steps & FLATFIELDED) != 0
@@ -249,23 +249,23 @@ class ByChannel:
 
 
 def offset_of(messages: Messages) -> float:
-    """What is taken off a sample, once it is scaled, to have it above the baseline."""
+    """The number to subtract from a scaled sample to have it above the baseline."""
     return float(CALIBRATED_OFFSET if messages.is_calibrated else 0) / scale_of(messages)
 
 
 def scale_of(messages: Messages) -> float:
-    """By which samples are divided: counts, or those of a photo-electron."""
+    """The number by which samples are divided: 1 for counts, or counts per photo-electron."""
     return 1 / messages.pe_per_count if messages.pe_per_count else 1.0
 
 
 def _is_raw_and_selected(event: CameraEvent) -> NDArray[np.bool_]:
-    """bool[B]: whose front end has sent one of two gains."""
+    """bool[B]: boards whose front end has sent one of two gains."""
     found: NDArray[np.bool_] = event.calibration_steps == GAIN_SELECTED
     return found
 
 
 def _has_samples(event: CameraEvent) -> NDArray[np.bool_]:
-    """bool[B]: whether payloads are as long as their shape; a board may have been sent without."""
+    """bool[B]: whether payloads are as long as their shape; a board may have been sent without samples."""
     n_samples = shapes_of(event.headers).prod(axis=1, dtype=np.int64)
     found: NDArray[np.bool_] = (n_samples > 0) & (event.headers["payload_bytes"] >= 2 * n_samples)
     return found
@@ -273,8 +273,8 @@ def _has_samples(event: CameraEvent) -> NDArray[np.bool_]:
 
 @dataclass(frozen=True)
 class Limits:
-    """When a file ends and the next one begins. seconds: by the clock of the machine that built the events, so that
-    files side by side end together; 0, as of n_bytes: no limit."""
+    """Limits after which a file ends and the next one begins. seconds: by the clock of the machine that built the
+    events, so that the files of all streams end together. 0: no limit, also for n_bytes."""
 
     n_events: int = EVENTS_PER_FILE
     n_bytes: int = 0
@@ -284,7 +284,7 @@ class Limits:
 
 @dataclass(frozen=True)
 class FilePlace:
-    """Where one of `streams` files side by side lies, and its number among them, from 1."""
+    """The path of one of `streams` parallel files, and its number among them, from 1."""
 
     folder: Path
     number: int = 1
@@ -295,10 +295,10 @@ class FilePlace:
 
 
 class Writer:
-    """The events of one run, dealt to `streams` files in turn, in new ones after EVENTS_PER_FILE.
+    """Writes the events of one run to `streams` files in turn, and begins new ones after EVENTS_PER_FILE.
 
-    A file has its name once it is complete; `.part` is appended until then. files: those that are complete.
-    Raises ConfigError where protozfits is not installed, InputError where a file is there already.
+    A file gets its name once it is complete; until then `.part` is appended. files: those that are complete.
+    Raises ConfigError if protozfits is not installed, InputError if a file exists already.
     """
 
     def __init__(self, folder: Path, messages: Messages, streams: int = 1) -> None:
@@ -323,12 +323,12 @@ class Writer:
 
     @property
     def n_written(self) -> int:
-        """Events in files that are complete."""
+        """Number of events in complete files."""
         return sum(stream.n_written for stream in self._streams)
 
     @property
     def files(self) -> list[Path]:
-        """In the order of their names."""
+        """The complete files, in the order of their names."""
         return sorted(path for stream in self._streams for path in stream.files)
 
     def write(self, event: CameraEvent) -> None:
@@ -341,7 +341,7 @@ class Writer:
 
 
 class FileSequence:
-    """One file after the other. n_events: in the file that is open; files, n_written: those that are complete, and the
+    """Writes one file after the other. n_events: events in the open file; files, n_written: the complete files, and the
     events in them."""
 
     def __init__(self, place: FilePlace, messages: Messages, limits: Limits) -> None:
@@ -349,12 +349,12 @@ class FileSequence:
         self.files: list[Path] = []
         self.n_events = self.n_written = 0
         self._file: Any = None
-        self._path, self._begun = Path(), False  # whether there is a .part of ours
+        self._path, self._begun = Path(), False  # whether this process has made a .part
         self._part = self._period = 0
 
     def write(self, event: CameraEvent) -> None:
-        """Raises ValueError for an event that no file of this camera can hold, InputError, OSError, RuntimeError. It is
-        not in the open file then."""
+        """Writes an event. Raises ValueError for an event that no file of this camera can hold, InputError, OSError,
+        RuntimeError; the event is not in the open file then."""
         message = self.messages.event(event)
         if self._file is not None and self._is_full(event):
             self.end_file()
@@ -364,7 +364,7 @@ class FileSequence:
         self.n_events += 1
 
     def seconds_left(self, now_s: float) -> float | None:
-        """Wall clock. Until the open file is to be ended by end_file(), if no event does it before; None: for ever."""
+        """Seconds of the wall clock until end_file() must end the open file, if no event does before; None: never."""
         if self._file is None or not self._limits.seconds:
             return None
         return max(0.0, (self._period + 1) * self._limits.seconds + self._limits.grace_s - now_s)
@@ -408,7 +408,7 @@ class FileSequence:
             self._file.write_message(message)
 
     def end_file(self) -> None:
-        """Gives it its name, if it is all there. Raises OSError where it is not."""
+        """Ends the file and gives it its name if it is complete. Raises OSError if it is not."""
         if self._file is None:
             return
         self.close_as_it_is()
@@ -425,13 +425,13 @@ class FileSequence:
         self._part += 1
 
     def close_as_it_is(self) -> None:
-        """The file stays a `.part`."""
+        """Closes the file, which stays a `.part`."""
         file, self._file = self._file, None
         if file is not None:
             file.close()
 
     def give_up_file(self) -> int:
-        """After an error: the number of events that were in the open file, of which nothing is left."""
+        """Call it after an error: removes the open file and returns the number of events lost with it."""
         n_events, self.n_events = self.n_events, 0
         with suppress(OSError, RuntimeError):
             self.close_as_it_is()
@@ -442,7 +442,7 @@ class FileSequence:
 
 
 def n_events_in(path: Path) -> int:
-    """Of a closed file, as its header says: protozfits does not tell where it could not write. 0 where it has none."""
+    """Events in a closed file, from its header, as protozfits does not report failed writes. 0: it has no number."""
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         try:
@@ -453,14 +453,14 @@ def n_events_in(path: Path) -> int:
 
 
 def _steps(event: CameraEvent) -> int:
-    """What was done with all boards that are calibrated, as bits of tdp_action."""
+    """The steps that were done with all calibrated boards, as bits of tdp_action."""
     steps = event.calibration_steps[event.calibration_steps != 0]
     done = int(np.bitwise_and.reduce(steps)) if len(steps) else 0
     return (done & TDP_STEPS) | (TDP_GAIN if done & GAIN_SELECTED else 0)
 
 
 def first_cells(event: CameraEvent, n_modules: int) -> NDArray[np.uint16]:
-    """uint16[module * 8 + chip], as the modules stand in the file; 0 where they are not known."""
+    """uint16[module * 8 + chip], in the file's order of modules; 0 if they are not known."""
     cells = np.zeros((n_modules, CHIPS_PER_MODULE), np.uint16)
     if event.first_cells is not None:
         cells[event.boards] = np.where(event.first_cells == NO_CELL, 0, event.first_cells)
@@ -468,7 +468,7 @@ def first_cells(event: CameraEvent, n_modules: int) -> NDArray[np.uint16]:
 
 
 def _cdts(event: CameraEvent) -> NDArray[np.uint8]:
-    """What the camera's clock would have told: time and kind of trigger; of this telescope, where it is not known."""
+    """Time and kind of trigger, as the camera's clock would have sent them; mono trigger if the kind is not known."""
     data = np.zeros(triggers.CDTS_BYTES, np.uint8)
     data[:8] = np.frombuffer(event.timestamp_ns.to_bytes(8, "little"), np.uint8)
     data[triggers.CDTS_TYPE_AT] = event.trigger_tag or TriggerTag.MONO
@@ -480,7 +480,7 @@ def array_of(values: NDArray[Any]) -> Any:
 
 
 def protozfits_of(key: str, given: str) -> Any:
-    """The package. Raises ConfigError where it is not installed."""
+    """The package protozfits. Raises ConfigError if it is not installed."""
     try:
         import protozfits
     except ImportError:

@@ -1,8 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The kind of an event in the words of others: our trigger tag as bits of the camera's boards, as R1v1's and ctapipe's
-event_type, and back.
+"""Converts Anello's trigger tag into the bits of the camera's boards and the event_type of R1v1 and ctapipe, and back.
 
-Types are those of ctapipe's EventType. Which bits make which type the engine says, whose filter decides by it.
+Types are those of ctapipe's EventType. The engine defines which bits make which type, as its filter decides by it.
 """
 
 from functools import cache
@@ -34,7 +33,7 @@ def event_type(tag: int) -> int:
 
 
 def is_calibration(tags: NDArray[Any]) -> NDArray[np.bool_]:
-    """Of trigger tags: whether the event is a pedestal, a flat field or single photo-electrons."""
+    """For trigger tags: whether the event is a pedestal, a flat field or single photo-electrons."""
     found: NDArray[np.bool_] = _types()[tags.astype(np.uint8)] != SHOWER
     return found
 
@@ -50,7 +49,7 @@ def tag_of_type(kind: int) -> int:
 
 
 def tag_of_boards(presence: int, tib: NDArray[np.uint8] | None, cdts: NDArray[np.uint8] | None) -> int:
-    """What the time stamping board says, else the trigger interface board; 0 where neither is there or says anything.
+    """The tag from the time stamping board, else from the trigger interface board; 0 if neither gives one.
 
     presence: extdevices_presence. The boards' bytes, as the event builder stores them.
     """
@@ -64,5 +63,5 @@ def tag_of_boards(presence: int, tib: NDArray[np.uint8] | None, cdts: NDArray[np
 
 
 def _known(bits: Any) -> int:
-    """A byte with the bit that no trigger has is none of theirs."""
+    """A byte with a bit that no trigger sets does not come from these boards."""
     return int(bits) if int(bits) < 128 else 0

@@ -29,16 +29,16 @@ MAX_PAYLOAD_BYTES = 9000 - 28 - 64
 DRAGON = 1
 COUNTERS_KINDS = {22: DRAGON, 16: 2, 20: 3}  # bytes of a module's counters: counters_kind of its fragments
 UCTS_BYTES, UCTS_TIME_AT = 31, 12  # after event, pps and clock counter, u32 each: a u64 in ns
-STORED, GAINS = 0b11, 0b1100  # of pixel_status in R1v1: its samples are in `waveform`; the gains that it was read with
-LOW_GAIN = 0b1000  # of these, only this one
+STORED, GAINS = 0b11, 0b1100  # bits of pixel_status in R1v1: has samples in `waveform`; gains read
+LOW_GAIN = 0b1000  # only this gain of the two
 
 
 @dataclass(frozen=True)
 class _Event:
     """Of M modules with K pixels. waveform: uint16[M, gain, K, sample], the high gain first. counters: uint8[M, n].
 
-    trigger_tag: bits of TriggerTag, 0 not known. first_cells: uint16[M, 8], of LST's modules; None: there are none.
-    low_gain: uint16[M], of one of two gains a bit for each pixel whose low one it is; None: all gains are here.
+    trigger_tag: bits of TriggerTag, 0: not known. first_cells: uint16[M, 8], of LST's modules; None: there are none.
+    low_gain: uint16[M], with a bit for each pixel whose low gain was selected; None: all gains are present.
     """
 
     number: int
@@ -52,7 +52,7 @@ class _Event:
 
 
 def read(path: Path, *others: Path) -> CameraEvents:
-    """others: files of the same run, as event builders that write several side by side deal its events to them.
+    """Reads a file. others: files of the same run, if its event builders distributed the events to several files.
 
     Raises InputError if one is no file of one of these cameras, or of another run; ConfigError without protozfits.
     """
@@ -102,7 +102,7 @@ def _read(file: Any) -> tuple[int, NDArray[np.uint16], list[_Event]]:
 
 
 def _first(events: Sequence[_Event]) -> NDArray[np.uint16]:
-    """Modules of a camera that numbers none."""
+    """Modules of a camera that does not number them."""
     return np.arange(len(events[0].present), dtype=np.uint16)
 
 
@@ -123,7 +123,7 @@ def _nectarcam(row: Any) -> _Event:
 
 
 def _digicam(row: Any) -> _Event:
-    """One gain; its modules have no counters, and are all there."""
+    """DigiCam has one gain; its modules have no counters, and all are present."""
     *_, pixel_id = cameras.pixels("DigiCam")
     samples, pixels = row.hiGain.waveforms.samples, np.asarray(row.hiGain.waveforms.pixelsIndices)
     if samples.min() < 0 or not np.array_equal(np.sort(pixels), np.arange(pixel_id.size)):
@@ -155,7 +155,7 @@ def _lst(row: Any, n_modules: int, n_samples: int) -> _Event:
 
 
 def _r1v1(row: Any, about: Any) -> _Event:
-    """Of a module without samples the pixels may be missing in `waveform`, too."""
+    """The pixels of a module without samples may also be missing in `waveform`."""
     n_modules, n_pixels, n_gains = int(about.num_modules), int(about.num_pixels), int(row.num_channels)
     samples = row.waveform.reshape(n_gains, -1, int(row.num_samples))
     stored = _stored(row.pixel_status, n_pixels, is_whole=samples.shape[1] == n_pixels)
@@ -182,7 +182,7 @@ def _r1v1(row: Any, about: Any) -> _Event:
 
 
 def _low_gain(row: Any, n_modules: int, *, has_two: bool) -> NDArray[np.uint16] | None:
-    """Of an event of one gain; None where its camera has no other. has_two: the file says that it has."""
+    """The low gains of an event of one gain; None if its camera has no other. has_two: the file says that it has."""
     if row.pixel_status is None or not len(row.pixel_status):
         return None
     status = np.asarray(row.pixel_status)
@@ -194,8 +194,8 @@ def _low_gain(row: Any, n_modules: int, *, has_two: bool) -> NDArray[np.uint16] 
 
 
 def _stored(pixel_status: Any, n_pixels: int, *, is_whole: bool) -> NDArray[np.bool_]:
-    """Pixels that have samples, bool[P]. Before the data volume reduction no pixel says so, and each that was read has
-    them; without any status each has. is_whole: there are samples for all pixels."""
+    """Pixels that have samples, bool[P]. Before the data volume reduction no pixel has this bit, and each that was read
+    has samples; without any status all pixels have. is_whole: there are samples for all pixels."""
     if pixel_status is None or not len(pixel_status):
         return np.ones(n_pixels, bool)
     status = np.asarray(pixel_status)
@@ -254,7 +254,7 @@ def _joined(path: Path, run_id: int, modules: NDArray[np.uint16], events: Sequen
 def _first_cells(
     path: Path, events: Sequence[_Event], present: NDArray[np.bool_]
 ) -> tuple[NDArray[np.uint16] | None, str]:
-    """Of all events, or None, and why. 0 in all chips of a file says that its writer knew none."""
+    """First cells of all events, or None, and the reason. 0 in all chips of a file: its writer did not know them."""
     found = [event.first_cells for event in events if event.first_cells is not None]
     if len(found) != len(events) or COUNTERS_KINDS.get(events[0].counters.shape[1]) != DRAGON:
         return None, ""

@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A zfits file whose writer was killed, made readable: `anello r1-repair FILE.fits.fz.part`.
+"""Makes a zfits file readable whose writer was killed: `anello r1-repair FILE.fits.fz.part`.
 
 Such a file says that it has no events, as its writer fills in the index of a table, and its numbers, when it closes it.
 The events are there, in tiles: "TILE", the number of rows (u32), the bytes that follow (u64, little-endian), then a
-block for each column that begins with its own length (u64). What each tile says of itself makes the index again: for
+block for each column that begins with its own length (u64). The index is made again from these lengths: for
 each tile and column a length and an offset from the first tile (i64, big-endian).
 """
 

@@ -287,7 +287,7 @@ TEST(CameraBuilder, MostBoardsMoveTheWindow) {
     EXPECT_EQ(rig.value(windows_moved), 1U);
     EXPECT_THAT(rig.event_numbers(), ElementsAre(0, 1, 1000, 1001));
     EXPECT_EQ(rig.parts[1].part.end, EventEnd::pushed_out);
-    EXPECT_EQ(rig.value(events_complete), 3U) << "what came before most had spoken was held";
+    EXPECT_EQ(rig.value(events_complete), 3U) << "fragments before most boards had sent were held";
     for (const TestBoard& board : rig.boards) rig.place(board.end());
     rig.finish();
     for (std::uint32_t board = 0; board < 4; ++board) test::expect_board_sum(rig.builder, board);

@@ -73,7 +73,7 @@ RC_GTEST_PROP(CameraCalibrationProperty, AnyCellsAndClocksStayInBounds, ()) {
     RC_ASSERT(memory == std::vector<std::uint16_t>(n_samples, 7));
 }
 
-/// Without what came before, a sample is its counts above its cell's baseline, exactly rounded.
+/// Without earlier events, a sample is its counts above its cell's baseline, exactly rounded.
 RC_GTEST_PROP(CameraCalibrationProperty, AFirstEventIsItsSamplesLessTheirBaselines, ()) {
     const CalibratedShape shape = any_shape();
     source::Random random(*rc::gen::arbitrary<std::uint64_t>());

@@ -18,7 +18,7 @@ class ReferenceBoard {
                    std::uint32_t board)
         : coefficients_(coefficients), shape_(shape), board_(board) {}
 
-    /// samples and what comes back: [gain][pixel][sample]; before rounding, 400 added.
+    /// samples and the result: [gain][pixel][sample]. The result has 400 added, and is not rounded.
     std::vector<double> correct(const std::vector<std::uint16_t>& samples, const camera::Drs4Readout& readout) {
         std::vector<double> result;
         for (std::uint32_t g = 0; g < shape_.n_gains; ++g)

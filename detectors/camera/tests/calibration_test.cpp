@@ -380,7 +380,7 @@ TEST(EventCalibration, LeavesOneGainAndFirstCellsBehindIt) {
     EXPECT_EQ(event.sample(0, 0, 0, 7), 200 - 120 + 400);
     EXPECT_EQ(event.sample(0, 0, 3, 7), 13 * (250 - 217) + 400);
     EXPECT_EQ(low_gain_in(event.slot(2)), 0);
-    EXPECT_TRUE(std::equal(raw.begin(), raw.end(), event.slot(1))) << "it told no cells";
+    EXPECT_TRUE(std::equal(raw.begin(), raw.end(), event.slot(1))) << "it sent no cells";
     EXPECT_EQ(rig.count(CalibrateCounter::boards_calibrated), 2U);
     EXPECT_EQ(rig.count(CalibrateCounter::boards_without_cells), 1U);
 }

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Whatever a camera's source is told to do wrong, its counters explain every datagram that a receiver sees.
+// For any faults that a camera's source is configured to make, its counters explain every datagram at a receiver.
 #include <gtest/gtest.h>
 #include <rapidcheck.h>
 

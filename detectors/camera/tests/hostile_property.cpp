@@ -208,7 +208,7 @@ class MixedCamera {
             joiner_->release(view);
         }
     }
-    /// What is there is right; and no event is made of what few boards made up.
+    /// Checks an event's fragments, and that fragments that few boards invented change no event of the others.
     void look_at(const CameraEventView& view) {
         std::uint32_t n_good = 0;
         for (std::uint32_t board = 0; board < good_.size(); ++board) {
@@ -244,8 +244,8 @@ class MixedCamera {
 };
 
 RC_GTEST_PROP(CameraHostileProperty, WhatFewBoardsDoCostsNobodyElseAFragment, ()) {
-    // Few in ten thousand are like these, which once failed: a group whose first board is far off beside one that is
-    // not, and groups that lag.
+    // Few cases in ten thousand are like these, which once failed: a group whose first board is far off next to a group
+    // whose first board is not, and groups that lag.
     const auto failed_once = rc::gen::element<std::uint32_t>(181, 3424, 367500);
     Dice dice(*rc::gen::weightedOneOf<std::uint32_t>({{9, rc::gen::arbitrary<std::uint32_t>()}, {1, failed_once}}));
     const std::uint32_t n_groups = 1 + dice.below(3), per_group = 3 + dice.below(5);

@@ -287,7 +287,7 @@ TEST(CameraInPlace, NeedsSingleDatagramsAndOneThread) {
     EXPECT_THROW(make(false, true), ConfigError);
 }
 
-/// Three threads at full speed, for the thread sanitizer: sender beside, receive, build, consume.
+/// Three threads at full speed, for the thread sanitizer: receive, build, consume. The sender runs in addition.
 TEST(CameraThreads, ThreeStagesAndAConsumer) {
     LayoutRig rig({"three stages", true, false, 1});
     const std::vector<Sent> run = make_run(500, false);

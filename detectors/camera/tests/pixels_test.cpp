@@ -107,7 +107,7 @@ CameraOutletConfig config_of(std::int32_t n_threads, const std::string& file, st
     return config;
 }
 
-/// Behind the threads that compress.
+/// The receiver after the threads that compress.
 class Receiver {
   public:
     explicit Receiver(KeptEvents& kept) : kept_(kept) {}

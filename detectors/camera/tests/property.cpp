@@ -192,7 +192,7 @@ RC_GTEST_PROP(CameraProperty, EveryDatagramHasOneOutcome, ()) {
             camera.place(datagram);
             if (network.below(4) == 0) camera.work(network.below(500'000));
         }
-        // The ends of runs arrive: without them nobody knows what was lost behind the last fragment.
+        // The ends of runs arrive: without them, losses after the last fragment are not known.
         for (std::uint32_t board = 0; board < camera.boards.size(); ++board)
             for (int repeat = 0; repeat < 2; ++repeat) camera.place({board, camera.boards[board].end()});
         if (*rc::gen::arbitrary<bool>()) camera.work(25'000'000);

@@ -16,7 +16,7 @@ namespace {
 
 using enum CameraStreamCounter;
 
-/// Both ends of a connection; the writer's reads what is there.
+/// Both ends of a connection; the writer's end reads all bytes that have arrived.
 class Connection {
   public:
     Connection() {
@@ -87,7 +87,7 @@ TEST_F(R1, EachRecordGoesToOneWriterInTurn) {
     EXPECT_THAT(connections[2].read(), ElementsAre(2, 5));
 }
 
-/// Whoever gave the connection may close it, as the stream has a descriptor of its own.
+/// The caller that gave the connection may close it, as the stream has its own descriptor.
 TEST_F(R1, AStreamEndsForItsWriterWithClose) {
     close(connections[0].ours);
     connections[0].ours = -1;

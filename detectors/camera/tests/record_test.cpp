@@ -32,7 +32,7 @@ std::vector<std::byte> encode(const test::CameraEvent& event, const CompressionC
     return record;
 }
 
-/// With the right checksum, so that what stands behind it is reached.
+/// Sets the right checksum, so that the checks after it are reached.
 void seal(std::vector<std::byte>& record) {
     const std::span<const std::byte> bytes(record);
     wire::store_le(record.data() + 60, wire::crc32c(bytes.subspan(64), wire::crc32c(bytes.first(60))));

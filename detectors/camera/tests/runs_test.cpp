@@ -3,7 +3,7 @@
 
 #include "camera/tests/rig.hpp"
 
-/// Runs: how they begin and end, and what becomes of what belongs to none.
+/// Runs: how they begin and end, and the outcome of fragments that belong to none.
 namespace anello::camera::runs_test {
 namespace {
 

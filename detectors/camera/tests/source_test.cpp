@@ -96,7 +96,7 @@ TEST(CameraSource, FragmentsCarryThePoolsWaveforms) {
         for (std::uint32_t board = 0; board < 12; ++board) {
             std::vector<std::byte> expected(config.shape.payload_bytes());
             simulation.write_waveforms(board, expected);
-            const auto& bytes = run.sink.streams[board][i + 1].bytes;  // behind the start marker
+            const auto& bytes = run.sink.streams[board][i + 1].bytes;  // after the start marker
             ASSERT_TRUE(std::equal(expected.begin(), expected.end(), bytes.begin() + anello::wire::camera::header_bytes,
                                    bytes.end()));
         }
@@ -142,7 +142,7 @@ TEST(CameraSource, EachFaultHappensAsOftenAsItIsAskedFor) {
         const double n_fragments = config.n_events * config.shape.n_boards;
         EXPECT_NEAR(n_wanted / n_fragments, 0.2, 0.06);
         if (wanted.share == &FaultsConfig::reorder) {
-            EXPECT_GT(n_back, 0.6 * n_wanted) << "two of them behind each other change places only once";
+            EXPECT_GT(n_back, 0.6 * n_wanted) << "two of them in a row change places only once";
         } else {
             EXPECT_EQ(n_back, 0);
         }

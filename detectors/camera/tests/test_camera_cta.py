@@ -721,7 +721,7 @@ def test_a_run_is_a_stream_of_the_array_s_messages(tmp_path: Path) -> None:
 
 
 def received(context: Any, events: Sequence[CameraEvent]) -> tuple[Any, list[tuple[int, str, int, bytes]]]:
-    """What a receiver gets of these, and the sender."""
+    """The sender of these events, and the messages that a receiver gets."""
     import zmq
 
     messages = r1v1.Messages(cameras.camera("LSTCam"), 7)
@@ -787,7 +787,7 @@ def test_a_stream_of_nothing_but_refused_events_has_an_end() -> None:
 
 
 def test_a_file_goes_on_after_events_that_are_not_of_its_kind(tmp_path: Path) -> None:
-    """As FileWriter counts them: those refused are in no file, boards left out are told."""
+    """FileWriter counts them: refused events are in no file, and boards left out are reported."""
     pytest.importorskip("protozfits")
     from anello.camera import events as camera_events
     from anello.camera.cta.r1_writer import FileWriter
@@ -873,7 +873,7 @@ def both_gains(number: int) -> NDArray[np.uint16]:
 
 
 def lst_file(path: Path, numbers: Sequence[int], *, run: int = 4343) -> Path:
-    """Cosmics of one gain, each pixel's own, and beside them every fifth event a flat field of two."""
+    """Cosmics of one gain, chosen for each pixel, and as every fifth event a flat field of two gains."""
     import protozfits
     from protozfits import CoreMessages_pb2, R1v1_debug_pb2, R1v1_pb2
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""R1v1 files that a run of the camera chain writes while it goes on, in the hands of the observatory's own readers.
+"""The observatory's own readers open R1v1 files that a run of the camera chain writes before it ends.
 
 What needs readers of others, of requirements/readers.txt, is marked `long`.
 """
@@ -44,7 +44,7 @@ def protozfits() -> Any:
 
 # --- One stream ---------------------------------------------------------------------------------------------------
 def event(number: int, seconds: float = 0.0, n_gains: int = 2, n_samples: int = 40) -> CameraEvent:
-    """Of 265 boards, all samples alike; handed on so long after START_NS."""
+    """An event of 265 boards with equal samples, handed on `seconds` after START_NS."""
     headers = np.zeros(265, BOARD_HEADER)
     headers["board"], headers["event_number"], headers["n_samples"] = np.arange(265), number, n_samples
     headers["n_pixels"], headers["n_gains"] = 7, n_gains
@@ -323,7 +323,7 @@ def nectarcam_events(files: Sequence[Path]) -> Iterator[Any]:
 
 # --- Runs that end badly ------------------------------------------------------------------------------------------
 class Running:
-    """A run that goes on until it is told to stop."""
+    """A run without an end of its own: it continues until its process gets a signal."""
 
     def __init__(self, folder: Path) -> None:
         settings = ["run.n_events=0", "run.duration_s=0", "camera_send.r1_file_s=0.5"]

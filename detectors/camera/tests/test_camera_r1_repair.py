@@ -141,7 +141,7 @@ def test_a_torn_tile_ends_what_is_saved(part: Path, protozfits: Any, tmp_path: P
 
 @pytest.mark.process
 def test_a_file_that_was_closed_gets_its_name(part: Path, protozfits: Any, tmp_path: Path) -> None:
-    """Its writer was killed between the two; and one that was cut after that is told."""
+    """Its writer was killed between closing and renaming it; a file that was cut after that is reported."""
     closed = tmp_path / "closed.fits.fz.part"
     zfits_repair.repair(part, closed)
     n_events = zfits_repair.repair(closed, tmp_path / "closed.fits.fz")

@@ -166,7 +166,7 @@ def put(path: Path, name: str, content: NDArray[Any]) -> Path:
 
 
 def longer_payloads() -> NDArray[np.uint8]:
-    """Headers that announce more than waveforms, and first cells behind them."""
+    """Headers that announce more bytes than waveforms, and first cells after these."""
     headers = np.zeros((N_EVENTS, N_BOARDS, 64), np.uint8)
     headers[:, :, 38:40] = np.frombuffer(struct.pack("<H", 2 * int(np.prod(SHAPE)) + 16 + 2), np.uint8)
     return headers

@@ -217,7 +217,7 @@ TEST(CameraVotes, TheDeadMajorityIsNotWaitedForForEver) {
     for (std::uint32_t event = 21; event < 50; ++event) {
         rig.place_event(event, {0, 1, 2});
         rig.advance_ms(1);
-        EXPECT_EQ(rig.last().part.event_number, event) << "the two that are left go on";
+        EXPECT_EQ(rig.last().part.event_number, event) << "the two boards that are left continue";
     }
     rig.place_event(50);
     rig.place_event(51);
@@ -351,7 +351,7 @@ TEST(CameraVotes, OfTwoBoardsNobodyCanSayWhoIsRight) {
         rig.place(other.data(event));
         rig.advance_ms(1);
     }
-    EXPECT_EQ(rig.value(runs_begun), 1U) << "it goes on as it was";
+    EXPECT_EQ(rig.value(runs_begun), 1U) << "the run continues unchanged";
     for (std::uint32_t event = 40; event < 200; ++event) {
         rig.place(other.data(event));
         rig.advance_ms(1);

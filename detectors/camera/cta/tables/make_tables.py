@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The tables beside this file: LST and NectarCAM from those that the cameras' own ctapipe plug-ins carry, DigiCam by
+"""Makes the tables in this folder: LST and NectarCAM from those of the cameras' own ctapipe plug-ins, DigiCam by
 the rule that the camera's own table (camera_config.cfg of digicampipe) follows.
 
 pip install ctapipe_io_lst==0.31.1 ctapipe_io_nectarcam==0.2.4
@@ -20,14 +20,14 @@ PIXELS_PER_MODULE = 7
 
 
 def lst() -> Iterable[Any]:
-    """Numbered in a spiral from the centre."""
+    """Pixels are numbered in a spiral from the centre."""
     table = Table.read(importlib.resources.files("ctapipe_io_lst") / "resources/LSTCam.camgeom.fits.gz")
     for row in table:
         yield row["pix_id"], *divmod(int(row["hardware_pixel_id"]), PIXELS_PER_MODULE), row["pix_x"], row["pix_y"]
 
 
 def nectarcam() -> Iterable[Any]:
-    """Numbered module by module."""
+    """Pixels are numbered module by module."""
     table = Table.read(importlib.resources.files("ctapipe_io_nectarcam") / "resources/NectarCam-003.camgeom.fits.gz")
     for row in table:
         yield row["pix_id"], *divmod(int(row["pix_id"]), PIXELS_PER_MODULE), row["pix_x"], row["pix_y"]
@@ -57,7 +57,7 @@ def digicam_modules() -> Iterator[tuple[int, int, int, int]]:
 
 
 def digicam() -> Iterable[Any]:
-    """Numbered row by row, from below, each row from the left. The camera counts its modules from 1."""
+    """Pixels are numbered row by row, from below, each row from the left. The camera counts its modules from 1."""
     pixels = []
     for module, sector, i, j in digicam_modules():
         for channel, (half, row) in enumerate(DIGICAM_MODULE):

@@ -155,7 +155,7 @@ def _to_capture(paths: list[Path], output: Path, first_port: int, ports: int) ->
 
 
 def _to_zfits(file: Path, folder: Path, camera: str, streams: int, told: tuple[str, int, float]) -> None:
-    """Writes zfits files. told: data model, telescope, photo-electrons per count, as the user gave them."""
+    """Writes zfits files; the user gives the data model, the telescope and the photo-electrons per count."""
     from . import events
     from .cta import cameras, dl0v1, r1v1
 

@@ -40,10 +40,10 @@ class CameraFeed(Feed[CameraConfig]):
             )
         calibrate = chain.camera_calibrate
         if calibrate.file and (calibrate.time_lapse or calibrate.spikes):
-            rule = "and spikes must be false behind the exchange: they need the event before, which another builder has"
+            rule = "and spikes must be false after the exchange: they need the event before, which another builder has"
             raise ConfigError("camera_calibrate.time_lapse", rule, str(calibrate.time_lapse), "Set both to false")
         if chain.camera_send.r1_streams:
-            rule = "must be 0 behind the exchange: convert the builders' files"
+            rule = "must be 0 after the exchange: convert the builders' files"
             raise ConfigError("camera_send.r1_streams", rule, str(chain.camera_send.r1_streams), "Leave it out")
         if chain.publish.to != "nothing":
             raise ConfigError(

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// axis_halve: an AXI-Stream of 128 bits into one of 64; the lower half goes first.
+// axis_halve: turns an AXI-Stream of 128 bits into one of 64; the lower half comes first.
 //
 // In:  s_tdata, s_bytes (bytes of the word less 1, 15 but at tlast), s_tlast, s_stream. Out: m_*, with tkeep.
 // Latency: 1 cycle; a word of 64 bits a cycle.

@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// decode_byte: one 8B/10B code into its byte, and the running disparities that it may follow.
+// decode_byte: decodes one 8B/10B code into its byte, and finds the running disparities that it may follow.
 //
 // In:  code, bit 9 (a) came first.
 // Out: data, is_k; fits_minus, fits_plus: it is the character's code after a disparity of -1, of +1 (neither: no
 //      character has this code); is_heavy, is_light: more than five ones, fewer than five.
 // Latency: 3 cycles.
-// The tables below accept too much; the byte they name is coded again and compared, which leaves nothing open.
+// The tables below accept too many codes, so the byte that they give is coded again and compared with the code.
 
 module decode_byte (
     input  logic       clk,

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// decoder_8b10b: 20 bits of 8B/10B a cycle into two bytes, with every code and the running disparity checked.
+// decoder_8b10b: decodes 20 bits of 8B/10B a cycle into two bytes, and checks every code and the running disparity.
 //
 // In:  code, bit 19 was sent first; in_tag, one bit that travels along.
 // Out: data, data[7:0] came first; is_k; out_tag; code_error, one bit a byte: no character has this code;

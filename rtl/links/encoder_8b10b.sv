@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// encoder_8b10b: two bytes a cycle into 20 bits of 8B/10B with running disparity.
+// encoder_8b10b: encodes two bytes a cycle into 20 bits of 8B/10B with running disparity.
 //
 // In:  data, data[7:0] is sent first; is_k, one bit a byte.
 // Out: code, bit 19 is sent first.

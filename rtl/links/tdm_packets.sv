@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// tdm_packets: puts the slots of each channel together to its packets, and gives out whole packets only.
+// tdm_packets: joins the slots of each channel into its packets, and passes on only whole packets.
 //
 // In:  the slots of tdm_receive; is_aligned: false breaks every open packet.
 // Out: one AXI-Stream a channel (64 bit); broken: pulse, a packet that had begun lost a slot, all of it is left out; overflow: one

@@ -2,7 +2,7 @@
 //
 // tdm_receive: extracts the slots from the frames of tdm_send, which describes the layout.
 //
-// In:  data, bad (a byte without a valid code), start (the comma's word), is_aligned: from the decoder behind word_delay.
+// In:  data, bad (a byte without a valid code), start (the comma's word), is_aligned: from decoder and word_delay.
 // Out: a slot's words after its CRC was found right, one a cycle: slot_valid, slot_data, slot_channel, slot_first and
 //      slot_last of the slot's words, slot_bytes (bytes of the last word less 1), slot_begins and slot_ends (of a packet),
 //      slot_number. slot_bad: pulse, slot slot_channel was dropped. clock_valid, clock_value: the sender's counter,
@@ -39,7 +39,7 @@ module tdm_receive #(
     localparam [3:0] MOST      = SLOT_WORDS;
     localparam [3:0] LAST_SLOT = CHANNELS;
 
-    // Where the frame is; a start takes the place of whatever was expected.
+    // Position in the frame; a start overrides the expected position.
     logic       in_frame_q;
     logic [3:0] slot_q;
     logic [5:0] at_q;
@@ -73,7 +73,7 @@ module tdm_receive #(
         .clk(clk), .valid(is_data || is_trailer), .first(at_q == 6'd0), .seed(~{28'd0, slot_q}), .data(data), .crc(crc)
     );
 
-    // Two slots have room: one plays while the next one comes.
+    // There is room for two slots: one is read out while the next one comes.
     logic [63:0] ram [0:15];
     logic [63:0] gather_q, ram_q;
     logic        store_q, side_q, bad_q, is_end_q, end_channel_q, is_bad_q;
@@ -83,7 +83,7 @@ module tdm_receive #(
     logic [2:0]  channel_q;
 
     wire [3:0] end_words = trailer_q[3:0];
-    // What the CRC cannot see is a sender that breaks the rules itself.
+    // The CRC cannot detect a sender that breaks the rules itself.
     wire trailer_wrong = end_channel_q && (end_words > MOST || (trailer_q[8] && end_words == 4'd0));
     wire is_good = is_end_q && !is_bad_q && crc == sent_crc_q && !trailer_wrong;
 
@@ -103,7 +103,7 @@ module tdm_receive #(
         if (is_high) channel_q <= slot_q[2:0] - 3'd1;
     end
 
-    // The slot that was good is played.
+    // A good slot is read out.
     logic       plays_q, played_side_q, first_q, last_q;
     logic [3:0] left_q;
     logic [2:0] play_at_q, play_channel_q, out_channel_q;
@@ -144,7 +144,7 @@ module tdm_receive #(
         if (is_end_q && !end_channel_q) clock_q <= gather_end_q;
     end
 
-    // The counter is whole while its CRC comes.
+    // The counter is complete while its CRC comes.
     logic [63:0] gather_end_q;
     always_ff @(posedge clk) if (is_low) gather_end_q <= gather_q;
 

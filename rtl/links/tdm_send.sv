@@ -33,7 +33,7 @@ module tdm_send #(
     localparam [3:0] LAST_SLOT = CHANNELS;
     localparam [15:0] COMMA    = {8'h50, 8'hbc};
 
-    // Where the frame is: the comma, or word at_q of slot slot_q.
+    // Position in the frame: the comma, or word at_q of slot slot_q.
     logic       in_comma_q;
     logic [3:0] slot_q;
     logic [5:0] at_q;
@@ -133,7 +133,7 @@ module tdm_send #(
         end
     end
 
-    // A frame that sync cuts short loses the words of its open slot: their number is used up, so the receiver knows.
+    // A frame that sync cuts short loses the words of its open slot. The slot's number is used up: the receiver sees it.
     wire cuts = sync && !(is_high && slot_q == LAST_SLOT);
 
     integer n;

@@ -34,7 +34,7 @@ VERILATED = "-fPIC"  # of all that Verilator writes: the same objects are of pro
 
 
 def sources(top: str = "data_path") -> list[pathlib.Path]:
-    """Everything that the data path, or the card, is made of; packages first."""
+    """All sources of the data path, or of the card; packages first."""
     if top == "data_path":
         return [path for folder in ("data", "common") for path in sorted((RTL / folder).glob("*.sv"))]
     folders = ("registers", "common", "receive", "data", "memory")
@@ -62,7 +62,7 @@ def digest(*parts: object) -> str:
 
 
 def build_library(parameters: dict[str, int], top: str) -> pathlib.Path:
-    """The Verilated module and Verilator's own objects, in one folder; returns that."""
+    """Builds the Verilated module and Verilator's own objects in one folder, and returns the folder."""
     command, environment = verilator_environment()
     folder = BUILD / f"{top}-{digest(sorted(parameters.items()), VERILATED, *sources(top))}"
     if (folder / f"V{top}__ALL.a").exists():

@@ -41,7 +41,7 @@ class Register:
 
 @dataclass(frozen=True)
 class Block:
-    """n: so many of them, stride bytes apart; table: its writes are passed on, see registers.yaml."""
+    """n: number of such blocks, stride bytes apart; table: its writes are passed on, see registers.yaml."""
 
     name: str
     about: str

@@ -112,7 +112,7 @@ async def missing_page(dut) -> None:
 
 @cocotb.test()
 async def full_ring(dut) -> None:
-    """A host that does not read: the ring fills, then all waits and is counted; nothing is lost."""
+    """The host does not read: the ring fills, then all records wait and the waits are counted; no record is lost."""
     b = Bench(dut, SEED + 5)
     b.ring_log2, b.host_reads = 2, False
     await b.start()
@@ -129,7 +129,7 @@ async def full_ring(dut) -> None:
 
 @cocotb.test()
 async def lengths_that_lie(dut) -> None:
-    """Shorter and longer streams than the sideband says: the write stays in its place, and the flag says it."""
+    """Streams are shorter or longer than the sideband says: the write stays in its place, and a flag is set."""
     b = Bench(dut, SEED + 6)
     await b.start()
     await b.open_list(0, List(A, 4096, 8))
@@ -202,7 +202,7 @@ async def speed(dut) -> None:
 
 
 async def settle(b: Bench) -> None:
-    """All sent, then flushed until nothing is open."""
+    """Waits until all records are sent, then flushes until no buffer is open."""
     while b.records or b.places or b.flying:
         await RisingEdge(b.dut.clk)
     await ClockCycles(b.dut.clk, 30)

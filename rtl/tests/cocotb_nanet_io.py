@@ -48,7 +48,7 @@ def wrong(rng: random.Random) -> list[bytes | tuple[bytes, bool]]:
 
 
 async def open_all(b: Bench, buffer_bytes: int, n_buffers: int, **how) -> None:
-    """A list for each stream, all of them and the ring in less pages than the card's table has."""
+    """Opens a list for each stream; all lists and the ring need fewer pages than the card's table has."""
     for i, stream in enumerate(f.PORTS):
         await b.open_list(stream, List(BASE + i * buffer_bytes * n_buffers, buffer_bytes, n_buffers, **how))
 
@@ -88,7 +88,7 @@ async def wrong_frames(dut, cut_through: bool) -> None:
 @cocotb.test()
 @BOTH
 async def slow_memory(dut, cut_through: bool) -> None:
-    """The bus takes less than the network brings: what has no room is counted, all else is whole."""
+    """The bus takes fewer data than the network brings: frames without room are counted, all others are whole."""
     b = Bench(dut, SEED + 2)
     await b.start(cut_through=cut_through, stall=0.6)
     await open_all(b, 16384, 8)
@@ -123,7 +123,7 @@ async def no_buffers(dut) -> None:
 
 @cocotb.test()
 async def not_enabled(dut) -> None:
-    """Frames are looked at whole or not at all, whenever the host says so."""
+    """Frames are received whole or not at all, at whatever time the host switches the card on or off."""
     b = Bench(dut, SEED + 4)
     await b.start()
     await open_all(b, 8192, 4)
@@ -144,7 +144,7 @@ async def not_enabled(dut) -> None:
 
 @cocotb.test()
 async def missing_page(dut) -> None:
-    """The card says which page it waits for, by interrupt if that is let through; nothing is lost meanwhile."""
+    """The card reports the page that it waits for, by interrupt if that is enabled; no frame is lost in this time."""
     b = Bench(dut, SEED + 5)
     b.fills_pages = False
     await b.start()
@@ -179,7 +179,7 @@ async def failed_writes(dut) -> None:
 
 @cocotb.test()
 async def latency(dut) -> None:
-    """As the heads of the modules say it."""
+    """The latency is that of the modules' header comments."""
     b = Bench(dut, SEED + 7)
     await b.start(cut_through=True)
     await b.open_list(0, List(BASE, 4096, 8, gathering=0))

@@ -208,7 +208,7 @@ async def answers(dut):
 
 @cocotb.test()
 async def replies_overflow_whole(dut):
-    """The sender stands still: what fits is answered later, whole, the rest is counted; payloads pass meanwhile."""
+    """While the sender stalls, requests that fit are answered later, others are counted, and payloads still pass."""
     rng = random.Random(11)
     items = [f.echo_request(data(rng, 400)) for _ in range(12)] + [f.udp_frame(data(rng, 80)), f.arp_request()]
     bench = Bench(dut)
@@ -229,7 +229,7 @@ async def replies_overflow_whole(dut):
 
 @cocotb.test()
 async def overflow_drops_whole_frames(dut):
-    """The reader stands still until the buffer is full: exact counts, and what was kept comes out whole."""
+    """The reader stalls until the buffer is full: counts are exact, and the frames kept come out whole."""
     rng = random.Random(12)
     for cut_through, n_bytes, n_frames in ((False, 1400, 14), (True, 1400, 14), (False, 64, 262), (True, 5, 520)):
         bench = Bench(dut)
@@ -255,7 +255,7 @@ async def overflow_drops_whole_frames(dut):
 
 @cocotb.test()
 async def overflow_in_the_middle(dut):
-    """A slow reader: every frame is either whole or counted, whatever the moment."""
+    """With a slow reader, every frame is either whole or counted, at any moment of an overflow."""
     rng = random.Random(13)
     items = [f.udp_frame(data(rng, rng.randrange(8, 1400)), dst_port=50000 + i % 3) for i in range(80)]
     payloads = [f.Card().judge(item).payload for item in items]
@@ -275,7 +275,7 @@ async def overflow_in_the_middle(dut):
 
 @cocotb.test()
 async def line_rate(dut):
-    """Back to back without a free cycle: nothing is lost, and the last payload leaves right behind its frame."""
+    """Frames come without a free cycle: none is lost, and the last payload leaves directly after its frame."""
     rng = random.Random(15)
     for cut_through in BOTH:
         for size in (60, 64, 65, 256, 1024, 1514, 9000):

@@ -57,7 +57,7 @@ def ethernet(
 ) -> bytes:
     tag = b"" if vlan is None else struct.pack(">HH", 0x8100, vlan)
     frame = mac_bytes(dst) + mac_bytes(src) + tag + struct.pack(">H", ethertype) + payload
-    return frame.ljust(60, b"\xa5") if pad else frame  # padding that no checksum may include
+    return frame.ljust(60, b"\xa5") if pad else frame  # padding, which no checksum may include
 
 
 def ipv4(

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What stands on the lines of rtl/links, written from the standard and the module headers, not from the modules."""
+"""A model of the lines of rtl/links, written from the standard and the modules' header comments, not their code."""
 
 from __future__ import annotations
 

@@ -89,7 +89,7 @@ class Bench:
             yield from [stop] * self.rng.randint(1, 12)
 
     def map(self, address: int, n_bytes: int) -> None:
-        """The host's table; the card is given its entries when it asks."""
+        """Adds to the host's table, whose entries the card gets when it asks."""
         for page in range(address >> 16, (address + n_bytes - 1 >> 16) + 1):
             while page not in self.pages:
                 physical = self.rng.randrange(1 << 8)
@@ -159,7 +159,7 @@ class Bench:
         """Called each cycle, before the model gets it."""
 
     async def watch(self) -> None:
-        """Looks at each cycle as the next edge will."""
+        """Samples each cycle as the next edge will."""
         d, m = self.dut, self.model
         held: dict[str, tuple[int, ...]] = {}
         offered: int | None = None
@@ -217,7 +217,7 @@ class Bench:
             await RisingEdge(d.clk)
 
     def check_burst(self, physical: int, n_bytes: int) -> None:
-        """No write outside a registered buffer or the ring, none across 4 kB, as the bus forbids, nor the 2 kB of ours."""
+        """Checks that no write is outside a registered buffer or the ring, or crosses 4 kB (bus) or our own 2 kB."""
         assert physical >> 11 == physical + n_bytes - 1 >> 11, "crosses 2 kB"
         page = next((v for v, p in self.pages.items() if p == physical >> 16), None)
         assert page is not None, f"{physical:#x} is in no page of the table"
@@ -263,7 +263,7 @@ class Bench:
         return parts
 
     def read_completion(self) -> None:
-        """The next one in the ring against the model, its buffer's content byte for byte."""
+        """Compares the next completion in the ring with the model, and its buffer's content byte for byte."""
         slot = self.n_taken % (1 << self.ring_log2)
         fields = COMPLETION.unpack(self.memory(RING + 32 * slot, 32))
         index, buffer, reason, phase, n_records, n_bad, used, number, *stamps, last_write = fields

@@ -103,7 +103,7 @@ class Model:
         a.n_given += 1
 
     def place(self, record: Record, discarded: bool, now: int) -> None:
-        """The record as it comes to its place; finish() follows."""
+        """Gives a record its place; finish() follows."""
         a = self.lists.get(record.stream)
         need = (32 + record.length + 63) // 64 * 64
         if a is None or a.n_buffers == 0 or need > a.buffer_bytes:

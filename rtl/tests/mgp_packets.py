@@ -48,7 +48,7 @@ def packet(
 
 
 def seal(data: bytes) -> bytes:
-    """Length and, where flagged, checksum made right."""
+    """Sets the right length and, if flagged, the right checksum."""
     data = data[:6] + struct.pack("<H", len(data)) + data[8:20] + bytes(4) + data[24:]
     if data[5] & WITH_CHECKSUM:
         data = data[:20] + struct.pack("<I", crc32c(data)) + data[24:]

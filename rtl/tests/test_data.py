@@ -49,7 +49,7 @@ def test_same_events_as_the_software(seed: int) -> None:
 
 
 def check_faults(boards: int, seeds: range, events: int, *words: str) -> int:
-    """The number of datagrams. Stores are deeper than usual: what is given up in a full one is not compared."""
+    """Returns the number of datagrams. Stores are deeper than usual, as drops from a full one are not compared."""
     n_datagrams = 0
     for seed in seeds:
         more = [[], ["--stalls", "0.5"], ["--markers-too"], ["--gaps", "0.3", "--reject"]][seed // 2 % 4]

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Proofs by yosys-smtbmc and z3: of every sequence of inputs up to a bound, or by induction of any length. Skips, with
+"""Proofs by yosys-smtbmc and z3: for every sequence of inputs up to a bound, or of any length by induction. Skips, with
 the reason, where the tools are not installed."""
 
 from __future__ import annotations
@@ -65,7 +65,7 @@ def model_of(proof: Proof) -> Path:
 
 @pytest.mark.parametrize("name", [pytest.param(name, marks=() if name in QUICK else LONG) for name in PROOFS])
 def test_proof(name: str) -> None:
-    """What is asserted never fails; what is covered can be reached, so that it is not said of nothing."""
+    """No assertion ever fails, and all cover points can be reached, so that the assertions are tested at all."""
     proof = PROOFS[name]
     solver, path = tool("yosys-smtbmc"), f"{Path(tool('z3')).parent}{os.pathsep}{os.environ['PATH']}"
     model = model_of(proof)

@@ -12,7 +12,7 @@ QUICK = "wraps_and_is_full|full_list|full_ring|missing_page|answers_come_late"
 
 
 def test_memory_path() -> None:
-    """In work: its test of anything at random has no verdict yet, and is of the long ones."""
+    """Not finished: its test with random values has no verdict yet, and is one of the long ones."""
     passes("memory", SOURCES, "memory_tb", only=None if "ANELLO_LONG" in os.environ else QUICK)
 
 

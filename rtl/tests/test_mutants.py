@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Faults that are put into copies of the sources, one at a time: the test named for each must find it."""
+"""Puts faults into copies of the sources, one at a time: the test named for each must find it."""
 
 import re
 import sys

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A capture file through the whole card, by the program behind `anello nanet simulate`."""
+"""Sends a capture file through the whole card with the program of `anello nanet simulate`."""
 
 import json
 import pathlib

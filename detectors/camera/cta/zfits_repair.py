@@ -184,7 +184,7 @@ def _tile(data: mmap.mmap, at: int, n_columns: int) -> tuple[int, list[int]] | N
 
 
 def _close_table(file: BinaryIO, cards: dict[str, int], events: FitsTable, tiles: Tiles) -> None:
-    """As its writer would have done. What lies behind the last whole tile goes."""
+    """Closes a table as its writer would have done, and discards the bytes after the last whole tile."""
     index_bytes, width = tiles.heap_at - events.data_at, events.number("NAXIS1")
     n_used = len(tiles.index) * width
     values = {

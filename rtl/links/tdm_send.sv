@@ -133,7 +133,7 @@ module tdm_send #(
         end
     end
 
-    // A frame that sync cuts short loses the words of its open slot. The slot's number is used up: the receiver sees it.
+    // A frame that sync cuts short loses the words of its open slot. Its number is used up, so the receiver knows.
     wire cuts = sync && !(is_high && slot_q == LAST_SLOT);
 
     integer n;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Built from: detectors/km3net/farm/unpacker.cpp detectors/km3net/messages/daq_messages.cpp
-// Built from: detectors/km3net/slices/calibrated_hits.cpp detectors/km3net/detector.cpp
+// Built from: detectors/km3net/slices/calibrated_hits.cpp detectors/km3net/detector.cpp detectors/km3net/wire/daq.cpp
 // What a readout unit sends of a slice: the builder joins or leaves out any bytes in an MFP with a correct header, and
 // passes on only hits that were in it. Seeds have the times, DOMs and slice that this target expects.
 #include <cstdlib>

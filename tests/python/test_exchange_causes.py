@@ -81,19 +81,25 @@ def test_what_lacks_a_board_is_incomplete_and_what_is_gone_is_lost(block: str, n
     assert [flaw.word for flaw in flaws(record_with(block, **{name: 7}))] == [word]
 
 
-@pytest.mark.parametrize(("withheld", "others_lost", "ordered"), [
-    ({"packets_dead_board": 50}, {}, True),
-    ({"fragments_dead_board": 50}, {}, True),
-    ({"packets_lost_injected": 2}, {}, True),
-    ({"packets_not_sent": 2}, {}, False),
-    ({"packets_dead_board": 50}, {"fragments_left": 1}, False),
-])  # fmt: skip
-def test_what_lacks_a_board_that_was_to_be_silent_was_ordered(
-    withheld: dict[str, int], others_lost: dict[str, int], ordered: bool
+@pytest.mark.parametrize(
+    ("withheld", "others", "ordered"),
+    [
+        ({"packets_dead_board": 50}, {}, True),
+        ({"fragments_dead_board": 50}, {}, True),
+        ({"packets_lost_injected": 2}, {}, True),
+        ({"packets_not_sent": 2}, {}, False),
+        ({"packets_dead_board": 50}, {"framer": {"fragments_left": 1}}, False),
+        ({"packets_dead_board": 50}, {"receive.board3": {"datagrams": 99}}, False),  # the kernel dropped one
+        ({"packets_dead_board": 50}, {"receive.board3": {"datagrams": 100, "dropped_packets": 1}}, False),
+    ],
+)
+def test_events_that_lack_only_what_front_ends_withheld_on_purpose_are_incomplete_as_ordered(
+    withheld: dict[str, int], others: dict[str, dict[str, int]], ordered: bool
 ) -> None:
     record = record_with("merge", events_incomplete=7)
-    record.nodes[0].counters["source.board3"] = withheld
-    record.nodes[1].counters["framer"] = others_lost
+    record.nodes[0].counters["source.board3"] = {"datagrams_sent": 100, **withheld}
+    record.nodes[0].counters["receive.board3"] = {"datagrams": 100}
+    record.nodes[0].counters.update(others)
     incomplete = [flaw for flaw in flaws(record) if flaw.word is Word.INCOMPLETE]
     assert [(flaw.n, flaw.ordered) for flaw in incomplete] == [(7, ordered)]
 

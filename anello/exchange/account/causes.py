@@ -7,7 +7,7 @@ from typing import Protocol
 
 from anello.account.identity import COUNTED, ORDERED
 from anello.account.ledger import Ledger, total
-from anello.account.verdict import Flaw, Word, losses_of, publish_flaws
+from anello.account.verdict import Flaw, Word, losses_of, n_came, publish_flaws
 from anello.exchange.account.detector_part import detector_parts
 from anello.exchange.account.ledger import (
     DISCARDED,
@@ -29,6 +29,7 @@ PARTS = {
     **{("builder", name): words for name, words in DISCARDED.items()},
 }
 # names of counters of incomplete things end like this; the reason is counted where the part was lost
+RECEIVED_NOT_USED = ("dropped_packets", "overwritten_packets", "conflicting_packets")  # of block receive.board<i>
 INCOMPLETE = "_incomplete"
 WRONG_CHECKSUM = ("builder", "fragments_wrong_checksum"), "fragments with a wrong checksum"
 
@@ -109,27 +110,31 @@ def _is_ordered(record: ExchangeRun) -> bool:
 
 def flaws(record: ExchangeRun) -> list[Flaw]:
     """What is wrong with the run, apart from the losses that its ledger names."""
-    found = [*_ordered_where_front_ends_were(record, of_nodes(record)), *of_exchange(record)]
-    flaws = [Flaw(cause.words, cause.n, ordered=cause.ordered, word=cause.word) for cause in found]
-    flaws += [Flaw(f"node {rank} is gone: {why}") for rank, why in record.absent.items()]
-    flaws += [Flaw(f"node {node.rank}: {node.failure}") for node in record.nodes if node.failure]
+    causes = [*of_nodes(record), *of_exchange(record)]
+    if _is_all_withheld_on_purpose(record, causes):
+        causes = [replace(cause, ordered=True) if cause.word is Word.INCOMPLETE else cause for cause in causes]
+    found = [Flaw(cause.words, cause.n, ordered=cause.ordered, word=cause.word) for cause in causes]
+    found += [Flaw(f"node {rank} is gone: {why}") for rank, why in record.absent.items()]
+    found += [Flaw(f"node {node.rank}: {node.failure}") for node in record.nodes if node.failure]
     share = record.config.run.max_degraded_share
     for node in record.nodes:
-        flaws += publish_flaws(node.counters)
-        flaws += [flaw for part in detector_parts() for flaw in part.flaws(node.counters, share)]
-    return flaws
+        found += publish_flaws(node.counters)
+        found += [flaw for part in detector_parts() for flaw in part.flaws(node.counters, share)]
+    return found
 
 
-def _ordered_where_front_ends_were(record: ExchangeRun, causes: list[LossCause]) -> list[LossCause]:
-    """The causes; incomplete events count as ordered where front ends withheld data on purpose and nothing else was
-    lost."""
-    others = [cause.ordered for cause in (*causes, *of_exchange(record)) if cause.word is Word.LOST]
-    others += [flaw.ordered for flaw in losses_of(record.ledger())]
-    if record.absent or not all(others) or not _withheld_on_purpose(record):
-        return causes
-    return [replace(cause, ordered=True) if cause.word is Word.INCOMPLETE else cause for cause in causes]
+def _is_all_withheld_on_purpose(record: ExchangeRun, causes: list[LossCause]) -> bool:
+    """True if simulated front ends withheld data on purpose, and all that they sent was received and used: only then
+    do events lack nothing but what the configuration withheld."""
+    withheld = [f"{level}_{COUNTED[cause]}" for cause in ORDERED for level in ("packets", "fragments")]
+    if record.absent or not any(_of_boards(record, "source.board", name) for name in withheld):
+        return False
+    lost = [cause.ordered for cause in causes if cause.word is Word.LOST]
+    lost += [flaw.ordered for flaw in losses_of(record.ledger())]
+    n_received = sum(n_came(node.counters) for node in record.nodes)
+    n_unused = sum(_of_boards(record, "receive.board", name) for name in RECEIVED_NOT_USED)
+    return all(lost) and n_received == _of_boards(record, "source.board", "datagrams_sent") and not n_unused
 
 
-def _withheld_on_purpose(record: ExchangeRun) -> bool:
-    names = [f"{level}_{COUNTED[cause]}" for cause in ORDERED for level in ("packets", "fragments")]
-    return any(total(node.counters, "source.board", name) for node in record.nodes for name in names)
+def _of_boards(record: ExchangeRun, prefix: str, name: str) -> int:
+    return sum(total(node.counters, prefix, name) for node in record.nodes)

@@ -2,6 +2,7 @@
 """Whether ./dev test gives the same answer each time: green as the sources are, red for a fault in any folder.
 
     .venv/bin/python tests/mutation/planted.py --times 10     so many times, while a program takes a core
+    ... --times 10 --hogs 0                                   beside whatever else runs on this machine
     .venv/bin/python tests/mutation/planted.py --faults       once for each fault of planted.toml
     ... cpp python                                            only these parts of ./dev test, as of each fault the
                                                               one that planted.toml names; ./dev test runs them all
@@ -52,15 +53,17 @@ def faults() -> list[Fault]:
 
 
 @contextmanager
-def hog() -> Iterator[None]:
-    """Takes a core, as a neighbour on the same machine does."""
-    neighbour = multiprocessing.Process(target=_turn, daemon=True)
-    neighbour.start()
+def hogs(number: int) -> Iterator[None]:
+    """Each takes a core, as a neighbour on the same machine does."""
+    neighbours = [multiprocessing.Process(target=_turn, daemon=True) for _ in range(number)]
+    for neighbour in neighbours:
+        neighbour.start()
     try:
         yield
     finally:
-        neighbour.kill()
-        neighbour.join()
+        for neighbour in neighbours:
+            neighbour.kill()
+            neighbour.join()
 
 
 def _turn() -> None:
@@ -99,13 +102,14 @@ def run(name: str, parts: list[str]) -> Run:
 
 def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--times", type=int, default=0, help="runs of the sources as they are, beside a hog")
+    parser.add_argument("--times", type=int, default=0, help="runs of the sources as they are")
+    parser.add_argument("--hogs", type=int, default=1, help="programs that take a core each meanwhile; default: 1")
     parser.add_argument("--faults", action="store_true", help="one run for each fault")
     parser.add_argument("parts", nargs="*", help="of ./dev test; default: what a change must pass")
     wanted = parser.parse_args()
     wrong = 0
     for number in range(1, wanted.times + 1):
-        with hog():
+        with hogs(wanted.hogs):
             result = run(f"run-{number}", wanted.parts)
         wrong += not result.is_green
         print(f"run {number}: {result.in_words}", flush=True)

@@ -210,7 +210,7 @@ TEST_P(Takeover, MayBeginAtAnyStep) {
     scenario.n_meps = 60;
     scenario.rate_hz = 0;
     std::size_t n_taken_over = 0;
-    for (std::uint64_t step = 5; step < 125; step += 3) {
+    for (std::uint32_t step = 5; step < 125; step += 3) {
         scenario.faults = {{.kind = FaultKind::crash, .node = manager, .at_step = step, .after_packets = step % 4}};
         const Outcome outcome(scenario);
         EXPECT_EQ(outcome.findings, "") << "step " << step;

@@ -2,7 +2,7 @@
 """Whether ./dev test gives the same answer each time: green as the sources are, red for a fault in any folder.
 
     .venv/bin/python tests/mutation/planted.py --times 10     so many times, while a program takes a core
-    ... --times 10 --hogs 0                                   beside whatever else runs on this machine
+    ... --times 10 --hogs 0                                   the same without that program
     .venv/bin/python tests/mutation/planted.py --faults       once for each fault of planted.toml
     ... cpp python                                            only these parts of ./dev test, as of each fault the
                                                               one that planted.toml names; ./dev test runs them all

@@ -109,19 +109,20 @@ def test_without_traffic_that_can_be_awaited_it_says_what_is_wrong(
 
 
 @contextmanager
-def sender(port: int) -> Iterator[None]:
+def sender(port: int) -> Iterator[list[int]]:
+    """Sends from a thread, and gives the list of the datagrams' lengths, which grows."""
     done = threading.Event()
+    sent: list[int] = []
 
     def send() -> None:
         with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as end:
             while not done.wait(0.001):
-                for _ in range(20):
-                    end.sendto(bytes(1000), ("127.0.0.1", port))
+                sent.extend(end.sendto(bytes(1000), ("127.0.0.1", port)) for _ in range(20))
 
     thread = threading.Thread(target=send)
     thread.start()
     try:
-        yield
+        yield sent
     finally:
         done.set()
         thread.join()
@@ -135,10 +136,10 @@ def free_port() -> int:
 
 def test_a_turn_counts_what_came_and_what_it_took() -> None:
     port = free_port()
-    with sender(port):
+    with sender(port) as sent:
         turn = traffic.receive_for(config(f"receive.ports=[{port}]"), SOCKET, "lo", 0.3)
     assert turn.n_datagrams > 0
-    assert turn.n_lost == 0
+    assert turn.n_datagrams + turn.n_lost <= len(sent)  # a busy machine may lose some
     assert turn.seconds >= 0.3
     assert turn.receiver_s > 0
     assert 0 < turn.machine_s <= 1.5 * (os.cpu_count() or 1) * turn.seconds

@@ -75,10 +75,10 @@ AsJson = Annotated[
 ]
 Verbose = Annotated[bool, typer.Option("--verbose", "-v", help="Show details, too, as the log has them.")]
 SingleFile = Annotated[
-    bool, typer.Option("--single-file", help="The report needs no plotly.min.js beside it, and has 4.8 MB more.")
+    bool, typer.Option("--single-file", help="The report needs no plotly.min.js next to it, and has 4.8 MB more.")
 ]
 LogFile = Annotated[
-    Path | None, typer.Option("--log-file", metavar="FILE", help="Append to it; default: run.log beside the report.")
+    Path | None, typer.Option("--log-file", metavar="FILE", help="Append to it; default: run.log next to the report.")
 ]
 Managed = Annotated[bool, typer.Option("--managed", hidden=True, help="Take orders at a socket in the directory.")]
 Duration = Annotated[float | None, typer.Option("--duration", metavar="SECONDS", help="Same as run.duration_s.")]

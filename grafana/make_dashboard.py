@@ -68,7 +68,7 @@ def panels() -> list[dict[str, Any]]:
         panel("Above 1 ms", "Share of events", "timeseries", (12, 12, 12, 8), "percentunit",
               (f'1 - sum by (leg) (rate(anello_latency_seconds_bucket{{{WAY},le="0.001"}}{RATE}))'
                f" / sum by (leg) (rate(anello_latency_seconds_count{{{WAY}}}{RATE}))", "{{leg}}")),
-        panel("Buffers in use", "Where they fill up, the stage behind them is waited for", "timeseries",
+        panel("Buffers in use", "Where they fill up, the next stage holds them up", "timeseries",
               (0, 20, 12, 8), "percentunit",
               (f'sum by (stage) (anello_buffers{{{WHERE},state="used"}}) / sum by (stage) (anello_buffers{{{WHERE}}})',
                "{{stage}}"), max=1),

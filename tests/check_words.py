@@ -35,7 +35,7 @@ INSTEAD = {
     r"let go": "release",
 }
 PATTERNS = {re.compile(rf"\b(?:{words})(?![\w(])", re.I): instead for words, instead in INSTEAD.items()}
-MESSAGE = re.compile(r'"((?:[^"\\]|\\.)* (?:[^"\\]|\\.)*)"')
+STRING = re.compile(r'"((?:[^"\\]|\\.)*)"')
 
 
 def texts(path: Path, text: str) -> Iterator[tuple[int, str]]:
@@ -43,7 +43,7 @@ def texts(path: Path, text: str) -> Iterator[tuple[int, str]]:
     yield from check_names.told(path, text)
     sign = check_names.LINE_COMMENT.get(path.suffix)
     for number, line in enumerate(text.splitlines(), 1) if sign else ():
-        yield from ((number, found) for found in MESSAGE.findall(line))
+        yield from ((number, found) for found in STRING.findall(line) if " " in found)
 
 
 def unclear(path: Path, text: str) -> list[tuple[int, str]]:

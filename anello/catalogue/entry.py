@@ -60,7 +60,7 @@ class Entry:
             number = catalogue.runs.begin(origin, directory, page=node_page(os.getpid()))
             catalogue.database.wait_at_most(WHILE_RUNNING_S)
         except CatalogueError as error:
-            tell(f"{error}. The run goes on without a number")
+            tell(f"{error}. The run continues without a number")
             return cls(origin, directory, None, tell)
         return cls(replace(origin, number=number), directory, catalogue, tell)
 
@@ -138,7 +138,7 @@ class Entry:
         return True
 
     def _say_once(self, error: CatalogueError) -> None:
-        self._tell(f"{error}. The run goes on")
+        self._tell(f"{error}. The run continues")
         self._tell = lambda line: None
 
     def __enter__(self) -> "Entry":

@@ -23,7 +23,7 @@ FIGURES: Mapping[str, AlarmFigure] = {
         "Hz", "packets, fragments and events a second that were lost for a cause that nobody ordered"
     ),
     "lost": AlarmFigure("", "the same since the run began"),
-    "on_the_way": AlarmFigure("", "what came in and has not come out yet, by the ledger"),
+    "on_the_way": AlarmFigure("", "packets, fragments and events that are between input and output, by the ledger"),
     "p50_us": AlarmFigure("us", "median of the latency, last 10 s"),
     "p99_us": AlarmFigure("us", "p99 of the latency, last 10 s"),
     "p999_us": AlarmFigure("us", "p99.9 of the latency, last 10 s"),

@@ -50,7 +50,7 @@ class SourcesKeys(Section):
 
 
 class PublishKeys(Section):
-    """Results for programs that subscribe to them, while the run goes on."""
+    """Results for programs that subscribe to them during the run."""
 
     to: Literal["nothing", "stream", "zmq_push", "zmq_pub"] = Field(default="nothing", description="stream: rings in shared memory, for programs on this machine, each of which gets all records; zmq_pub: the same over ZeroMQ; zmq_push: each record goes to one of the subscribers.")
     address: str = Field(default="", description="Address for subscribers; stream: @name, or a path; ZeroMQ: tcp://INTERFACE:PORT (*: any free port) or ipc://PATH. Exchange: {node} is the node's number.")

@@ -67,7 +67,7 @@ class ReportKeys(Section):
 
 
 class AlarmKeys(Section):
-    """What is watched while a run goes on under `anello control`."""
+    """What `anello control` watches during a run."""
 
     rules: list[str] = Field(
         default=[

@@ -27,7 +27,7 @@ class FrontEndsRunSection(ReportKeys, RunSection):
 
 
 class AlarmsSection(AlarmKeys):
-    """What is watched while a run goes on under `anello control`."""
+    """What `anello control` watches during a run."""
 
     @field_validator("rules")
     @classmethod

@@ -101,11 +101,11 @@ def _greeting(desk: Any, *, is_secret: bool) -> list[str]:
     from anello.control.access.tokens import Role
 
     status = desk.room.status()
-    goes_on = [f"run {status.run} goes on: {status.state}"] if status.node_page else []
+    in_progress = [f"run {status.run} is in progress: {status.state}"] if status.node_page else []
     agents = [f"agents come to:        {desk.agents_endpoint}"] if desk.agents_endpoint else []
     roles = (("to operate:", Role.OPERATOR), ("to look:   ", Role.VIEWER))
     pages = [f"live page, {words} {desk.address(role, is_secret=is_secret)}" for words, role in roles]
-    return [*pages, *agents, *goes_on]
+    return [*pages, *agents, *in_progress]
 
 
 def metrics(
@@ -161,7 +161,7 @@ AsJson = Annotated[bool, typer.Option("--json", help="The state as JSON.")]
 @ctl_app.command("status")
 def show_status(
     directory: Directory = Path("runs"),
-    wait: Annotated[float, typer.Option(metavar="SECONDS", help="So long for a control room that starts.")] = 0.0,
+    wait: Annotated[float, typer.Option(metavar="SECONDS", help="The longest wait for one that starts.")] = 0.0,
     as_json: AsJson = False,
 ) -> None:
     """The state of the control room."""

@@ -232,7 +232,7 @@ def silent_boards(boards: Sequence[Board], source: Counters | None) -> Iterator[
     asked = {n for n in silent if (source or {}).get(f"source.board{n}", {}).get("packets_dead_board")}
     for ordered in (False, True):
         if where := tuple(f"board {n}" for n in silent if (n in asked) == ordered):
-            remedy = "" if ordered else "look at its power and its cable; anello dump PORT shows what comes"
+            remedy = "" if ordered else "look at its power and its cable; anello dump PORT shows its datagrams"
             yield Flaw("boards are silent", len(where), ordered, Word.INCOMPLETE, where, remedy=remedy)
 
 

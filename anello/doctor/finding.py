@@ -17,7 +17,7 @@ class Grade(StrEnum):
     NOT_APPLICABLE = "not applicable"
 
 
-class NotApplicable(Exception):  # noqa: N818  (likewise)
+class NotApplicable(Exception):  # noqa: N818  (it is an answer, not a fault)
     """Raised by a check that has nothing to examine; str() is the reason."""
 
 

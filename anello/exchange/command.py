@@ -274,7 +274,7 @@ def run_node(
     if by_mpi and not mpi.was_started_by_mpi():
         raise ConfigError(
             "anello exchange",
-            "must be told how its nodes start",
+            "must have an option that says how its nodes start",
             "nothing",
             "--local N on one machine; mpirun -n N; or --rendezvous, --rank and --nodes",
         )

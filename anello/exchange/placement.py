@@ -70,7 +70,7 @@ def _beside(cards: Sequence[NetworkCard], found: Topology, allowed: frozenset[in
     cores = frozenset(thread for core in found.cores if core.node == node for thread in core.threads) & allowed
     if not cores:
         return _anywhere(f"this process may use no core of memory node {node}, where {names} is")
-    return NodePlacement(cores, f"logical cores {show_cores(cores)}, memory node {node}, beside {names}")
+    return NodePlacement(cores, f"logical cores {show_cores(cores)}, memory node {node}, next to {names}")
 
 
 def n_on_the_way(config: ExchangeConfig) -> int:

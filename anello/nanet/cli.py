@@ -137,7 +137,7 @@ def simulate(
     out: Annotated[Path | None, typer.Option(metavar="FILE", help="JSON goes there, too.")] = None,
     as_json: AsJson = False,
 ) -> None:
-    """Sends frames through the Verilated card, and prints what became of each, and in how many cycles.
+    """Sends frames through the Verilated card, and prints each one's outcome, and its number of cycles.
 
     Exit code 1 where something does not add up: a frame without a verdict, a record that differs from its frame, an
     event that differs from the software's.

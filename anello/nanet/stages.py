@@ -11,7 +11,7 @@ STAGES = {
     "receive": "in the receive path",
     "merge": "in the merger",
     "gather": "until gathered and written",
-    "hand_on": "until told",
+    "hand_on": "until reported to the host",
 }
 
 # Stores of the card, by the counters nanet.<name>_highest and _size: a probe in the model reads them, not the card.

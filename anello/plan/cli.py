@@ -30,7 +30,7 @@ def plan(
     oversubscription: Annotated[float, typer.Option(help="Ports to nodes per port to spines, at a leaf.")] = 1.0,
     routing: Annotated[str, typer.Option(help="destination, hashed or spread.")] = "destination",
     failed_links: Annotated[int, typer.Option(help="Number of cut cables between switches.")] = 0,
-    port_kb: Annotated[float, typer.Option(help="KiB that a switch holds of what comes in by a port.")] = 128.0,
+    port_kb: Annotated[float, typer.Option(help="KiB that a switch holds of the packets of a port.")] = 128.0,
     latency_us: Annotated[float, typer.Option(help="From a node to one at another leaf, one way.")] = 1.2,
     jitter_us: Annotated[float, typer.Option(help="A message starts late by less than this.")] = 1.0,
     in_flight: Annotated[int, typer.Option(help="Messages under way from a node to another.")] = 64,

@@ -114,7 +114,7 @@ def farm_of(summary: dict[str, Any], costs: Costs, n_cores: int) -> Farm:
 def row(result: dict[str, Any]) -> list[str]:
     return [
         result["protocol"], str(result["nodes"]), f"{result['measured']:.1f}", f"{result['simulated']:.1f}",
-        f"{result['error']:+.0%}", "told the costs" if result["calibrated"] else "foretold",
+        f"{result['error']:+.0%}", "calibrated" if result["calibrated"] else "predicted",
     ]  # fmt: skip
 
 

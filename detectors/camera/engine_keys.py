@@ -94,7 +94,7 @@ class CameraCalibrateKeys(Section):
     time_lapse_file: str = Field(default="", description="FITS file of the time lapse of DRS4 cells; empty: what `file` says of it, else the first LST's at 20 degC.")
     time_lapse: bool = Field(default=True, description="Correct DRS4 cells for the time since they were last read.")
     spikes: bool = Field(default=True, description="Correct spikes of DRS4 chips, where `file` has their heights.")
-    gain_threshold: int = Field(default=0, ge=0, le=65_535, description="Counts above the baseline beyond which a pixel's low gain goes on in place of its high one, in counts of the high gain; 3500 is usual. 0: both gains go on.")
+    gain_threshold: int = Field(default=0, ge=0, le=65_535, description="Counts above the baseline beyond which a pixel's low gain is kept in place of its high one, in counts of the high gain; 3500 is usual. 0: both gains are kept.")
     flatfield: bool = Field(default=False, description="Multiply samples so that all pixels answer alike, as `file` says. Of two gains one must be chosen by gain_threshold.")
 
 
@@ -134,7 +134,7 @@ class CameraSendKeys(Section):
 
 
 class CameraPublishKeys(Section):
-    """Results for programs that subscribe to them, while the run goes on."""
+    """Results for programs that subscribe to them during the run."""
 
     what: Literal["event", "pixels"] = Field(default="event", description="What is published of each kept event. event: waveforms, and charges where there are pixels; pixels: charges without waveforms.")
 

@@ -187,13 +187,17 @@ inline constexpr std::array<CounterLabel, 28> counter_labels<exchange::BuilderCo
 template <>
 inline constexpr std::array<CounterLabel, 16> counter_labels<exchange::ManagerCounter>{{
     {"meps_assigned", "multi-event packets assigned to a builder", Place::meps},
-    {"meps_complete", "of these: built with all readout units of the run", Place::meps},
-    {"meps_incomplete", "of these: built without some", Place::meps},
-    {"meps_lost_with_builder", "of these: with a builder that died, or was taken for dead, and told nothing of them",
+    {"meps_complete", "of meps_assigned: built with all readout units of the run", Place::meps},
+    {"meps_incomplete", "of meps_assigned: built without some of them", Place::meps},
+    {"meps_lost_with_builder",
+     "of meps_assigned: with a builder that died, or was taken for dead, and did not "
+     "report them",
      Place::meps},
     {"lost_and_not_noted", "of meps_lost_with_builder: not listed one by one, as so many builders were lost before",
      Place::meps},
-    {"meps_open_at_end", "of meps_assigned: with a builder that lived, and had not told of them when the manager ended",
+    {"meps_open_at_end",
+     "of meps_assigned: with a builder that lived, and had not reported them when the "
+     "manager ended",
      Place::meps},
     {"complete_at_lost_builders", "of meps_complete: at builders that were lost later", Place::informative},
     {"incomplete_at_lost_builders", "of meps_incomplete: at builders that were lost later", Place::informative},
@@ -217,7 +221,7 @@ inline constexpr std::array<CounterLabel, 12> counter_labels<exchange::StationCo
     {"malformed", "messages that are none of ours, or of a unit that cannot be", Place::informative},
     {"waits_for_messages", "steps in which all control messages were on their way", Place::informative},
     {"sleeps", "times that the thread slept because there was nothing to do", Place::informative},
-    {"waited_for_sink_ns", "time from a step that did nothing to the next, when the stage behind the builder was full",
+    {"waited_for_sink_ns", "time from a step that did nothing to the next, when the stage after the builder was full",
      Place::informative, in_ns},
     {"waited_for_transport_ns", "the same, when the transport took no more MFPs", Place::informative, in_ns},
     {"waited_for_credit_ns", "the same, when there were only MFPs that no builder was named for", Place::informative,

@@ -39,8 +39,8 @@ bool is_endpoint(std::string_view address) {
 
 }  // namespace
 
-constinit const Keys<PublishConfig> publish_keys{
-    "publish", "Results for programs that subscribe to them, while the run goes on.", keys};
+constinit const Keys<PublishConfig> publish_keys{"publish",
+                                                 "Results for programs that subscribe to them during the run.", keys};
 
 void PublishConfig::validate() const {
     publish_keys.check(*this);

@@ -36,7 +36,7 @@ def arguments() -> argparse.Namespace:
         "--folder", action="append", help="of the engine or a detector, or 'ledger'; repeatable (default: all)"
     )
     parser.add_argument("--again", type=Path, help="a file of results: its survivors are tested once more")
-    parser.add_argument("--resume", action="store_true", help="goes on with a run of this seed that was ended")
+    parser.add_argument("--resume", action="store_true", help="continue a run of this seed that was ended")
     parser.add_argument("--jobs", type=int, default=1, help="mutants at a time (default: 1)")
     parser.add_argument("--build", type=Path, default=ROOT / "build/mutants", help="where the tests were built")
     return parser.parse_args()

@@ -114,7 +114,7 @@ def test_a_run_goes_on_without_a_number(config: Config, tmp_path: Path) -> None:
         entry.end(synthetic.record(), 0)
     assert entry.origin.number is None
     assert len(told) == 1
-    assert told[0].endswith("Move it away: the next run makes a new one. The run goes on without a number")
+    assert told[0].endswith("Move it away: the next run makes a new one. The run continues without a number")
 
 
 def test_a_catalogue_that_is_held_for_a_while_is_told_of_once_and_nothing_is_missing(
@@ -144,7 +144,7 @@ def test_a_directory_that_cannot_be_made_is_told(tmp_path: Path) -> None:
     told: list[str] = []
     entry = Entry.begin(load(None, [f"run.directory={tmp_path / 'file'}"]), tmp_path, told.append)
     assert entry.origin.number is None
-    assert "goes on without a number" in told[0]
+    assert "continues without a number" in told[0]
 
 
 def test_a_system_that_hides_its_processes_is_told(
@@ -154,7 +154,7 @@ def test_a_system_that_hides_its_processes_is_told(
     monkeypatch.setattr(process, "PROC", tmp_path / "none")
     entry = Entry.begin(config, tmp_path, told.append)
     assert entry.origin.number is None
-    assert "goes on without a number" in told[0]
+    assert "continues without a number" in told[0]
 
 
 def test_files_that_cannot_be_listed_are_told(config: Config, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

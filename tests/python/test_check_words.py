@@ -18,6 +18,7 @@ import pytest
         "call();  // what came before is seen now",
         "// as the format has it",
         'throw Error("nobody was told of it");',
+        '{"told_ns", "time when it was told"},',
     ],
 )
 def test_an_unclear_word_is_found(line: str) -> None:

@@ -228,7 +228,7 @@ def test_what_others_wrote_is_text_and_nothing_else(context: BrowserContext, sce
 def test_without_a_token_it_asks_for_one(context: BrowserContext, scene: Scene) -> None:
     page, _ = opened(context, f"{scene.server.origin}/")
     page.get_by_label("Token").fill(TOKENS.viewer)
-    page.get_by_role("button", name="Go on").click()
+    page.get_by_role("button", name="Continue").click()
     expect(page.locator("#state")).to_have_text("Running", timeout=PATIENCE_MS)
 
 

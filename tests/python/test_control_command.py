@@ -83,7 +83,7 @@ def refused(directory: Path, *arguments: str) -> str:
 def test_a_shift(directory: Path) -> None:
     control = Control(directory)
     assert re.match(r"live page, to operate: http://127\.0\.0\.1:\d+ \(anello ctl page", control.said[0])
-    assert not any("token=" in line for line in control.said), "this is no terminal: who knows who reads it"
+    assert not any("token=" in line for line in control.said), "this is no terminal: anybody may read it"
     for role in ([], ["--viewer"]):
         page = subprocess.run([*ANELLO, "ctl", "page", *role, "--directory", str(directory)], capture_output=True,
                               text=True, check=True)  # fmt: skip

@@ -67,8 +67,8 @@ def test_sizes_of_messages_are_events_of_a_packet() -> None:
     ("arguments", "message"),
     [
         ([], "CONFIG: must be given (given: nothing). For example configs/lhcb-exchange.toml"),
-        ([CONFIG], "anello exchange: must be told how its nodes start (given: nothing). --local N on one machine; "
-         "mpirun -n N; or --rendezvous, --rank and --nodes"),
+        ([CONFIG], "anello exchange: must have an option that says how its nodes start (given: nothing). --local N "
+         "on one machine; mpirun -n N; or --rendezvous, --rank and --nodes"),
         (["detectors/rich/na62-rich.toml", "--local", "2"],
          'chain: must be "exchange" for this command (given: "rich"). anello run runs the chain rich'),
         ([CONFIG, "--local", "2", "--set", "fabric.port=5"], "fabric.port: must be 0 where several nodes share a "

@@ -38,7 +38,7 @@ def near(
 
 
 def test_beside_the_card_with_the_address(tmp_path: Path) -> None:
-    assert near(tmp_path, TCP) == (FAR, "logical cores 8-15,24-31, memory node 1, beside ens1f0")
+    assert near(tmp_path, TCP) == (FAR, "logical cores 8-15,24-31, memory node 1, next to ens1f0")
 
 
 def test_only_cores_that_the_process_may_use(tmp_path: Path) -> None:

@@ -219,7 +219,7 @@ def test_nodes_elsewhere_take_part(with_agents: Farm) -> None:
     assert [(row["name"], len(row["nodes"])) for row in farm.agents.as_rows()] == [("rack1", 1), ("rack2", 1)]
     run = Path(room.status().directory).name
     assert farm.agents.as_rows()[1]["nodes"] == [{"run": run, "node": 2}]
-    with pytest.raises(OSError, match="has told of no page"):
+    with pytest.raises(OSError, match="has announced no page"):
         farm.agents.copy_of("rack1:anello.node.1")
     room.stop()
     wait(is_in(room, State.CONFIGURED))

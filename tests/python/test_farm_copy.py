@@ -134,7 +134,7 @@ def test_a_page_that_makes_no_sense_silences_its_node_alone(watched: Watched, ki
     look = watched.look(4)
     json.dumps(messages.tick(look)["live"], allow_nan=False)
     assert look.rates["built_hz"] > 0
-    assert {"nodes_gone", "lost_hz"} <= look.figures.keys(), "alarms go on"
+    assert {"nodes_gone", "lost_hz"} <= look.figures.keys(), "alarms continue"
     assert [one.state for one in look.members][0::2] == ["live", "live"]
     if look.members[1].state == "silent":
         assert "makes no sense" in look.members[1].member.cause

@@ -136,7 +136,7 @@ def test_a_class_with_the_name_of_another_is_found() -> None:
     [
         ("N_PMTS = 1952", True),
         ("class CameraEvent: ...", True),
-        ("// as the RICH has it", True),
+        ("// as in the RICH", True),
         ("from rich.console import Console", False),
         ("ring_memory, richer, tells", False),
     ],

@@ -332,6 +332,6 @@ def test_a_python_trigger_stays_where_the_user_puts_it() -> None:
     for given in ('threads.layout=["receive+build+trigger+emit", "store"]', "threads.cores=[0]"):
         config = rich(PYTHON, given)
         assert config.threads.layout == lane
-        assert "holds up what comes" in config.remarks[0]
+        assert "datagrams wait for it" in config.remarks[0]
     assert rich().threads.layout == lane
     assert rich().remarks == []

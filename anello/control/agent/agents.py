@@ -98,7 +98,7 @@ class Agents:
             return copy_of(name)
         agent = self._roll.agents.get(machine)
         if agent is None or page not in agent.pages:
-            raise FileNotFoundError(f"{machine} has told of no page {page}")
+            raise FileNotFoundError(f"{machine} has announced no page {page}")
         try:
             return PageCopy.from_json(agent.pages[page])
         except ValueError as error:

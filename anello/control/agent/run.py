@@ -76,7 +76,7 @@ class _Agent:
             raise AgentRefusedError(f"the control room refuses it: this agent {message.fields.get('why')}")
         elif message.kind == "ended":
             self._is_known = False
-            self._tell(f"agent {self._hello.name}: the control room is silent; nodes go on")
+            self._tell(f"agent {self._hello.name}: the control room is silent; nodes continue")
         elif message.kind == "start":
             with suppress(ValueError):  # a peer that has the keys and sends an invalid order is of another version
                 self._tell(self._nodes.start(NodeOrder.of(message)))

@@ -90,7 +90,7 @@ def of_software() -> Metric:
 
 
 def of_origin(labels: Mapping[str, str], config_digest: str) -> Metric:
-    return _info("anello_run", "the run that goes on, or the last one", {**labels, "config": config_digest[:12]})
+    return _info("anello_run", "the run in progress, or the last one", {**labels, "config": config_digest[:12]})
 
 
 def of_state(states: Iterable[str], state: str) -> Metric:
@@ -125,7 +125,8 @@ def of_run(look: RunSample) -> Iterator[Metric]:
     yield from _nodes(look)
     yield from of_process(look.node, look.t_ns)
     yield _gauge("anello_ledger_rows_off", "rows of the ledger that cannot balance any more", len(look.balance.off))
-    yield _gauge("anello_ledger_on_the_way", "what came in and has not come out yet", look.balance.on_the_way)
+    on_the_way = "packets, fragments and events that are between input and output"
+    yield _gauge("anello_ledger_on_the_way", on_the_way, look.balance.on_the_way)
     if (free_gb := look.figures.get("disk_free_gb")) is not None:
         yield _gauge("anello_disk_free_bytes", "free where the run's directory is", free_gb * 1e9)
 
@@ -134,8 +135,8 @@ def _stages(look: RunSample) -> Iterator[Metric]:
     assert look.node is not None
     assert look.view is not None
     stages = look.view.stages(look.node.counters)
-    yield _counters("anello_stage_in", "what came to a stage", "stage", {stage.name: stage.came for stage in stages})
-    yield _counters("anello_stage_out", "what left a stage", "stage", {stage.name: stage.went for stage in stages})
+    yield _counters("anello_stage_in", "items that came to a stage", "stage", {one.name: one.came for one in stages})
+    yield _counters("anello_stage_out", "items that left a stage", "stage", {one.name: one.went for one in stages})
 
 
 def _boards(look: RunSample) -> Iterator[Metric]:

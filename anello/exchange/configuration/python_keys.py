@@ -85,5 +85,6 @@ class FarmKeys(Section):
     address: str = Field(
         default="",
         max_length=255,
-        description="This machine's address, for nodes elsewhere to meet at; empty: as their agents have it.",
+        description="This machine's address, for nodes elsewhere to meet at; empty: the one by "
+        "which each node's agent reaches it.",
     )

@@ -78,7 +78,7 @@ class ExchangeThreadsSection(NearKeys, ExchangePlacementKeys, PlacementSection):
 
 
 class ExchangeAlarmsSection(AlarmsSection):
-    """What is watched while a run goes on under `anello control`."""
+    """What `anello control` watches during a run."""
 
     own: ClassVar = {
         "rules": KeyOverride(

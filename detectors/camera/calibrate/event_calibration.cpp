@@ -22,8 +22,8 @@ constexpr std::array calibrating{
                                                        "Correct spikes of DRS4 chips, where `file` has their heights."),
     Key<CalibrateConfig>::of<&CalibrateConfig::gain_threshold>(
         "gain_threshold", {0, 65535},
-        "Counts above the baseline beyond which a pixel's low gain goes on in place of its high one, in counts of the "
-        "high gain; 3500 is usual. 0: both gains go on."),
+        "Counts above the baseline beyond which a pixel's low gain is kept in place of its high one, in counts of "
+        "the high gain; 3500 is usual. 0: both gains are kept."),
     Key<CalibrateConfig>::of<&CalibrateConfig::flatfield>(
         "flatfield",
         "Multiply samples so that all pixels answer alike, as `file` says. Of two gains one must "

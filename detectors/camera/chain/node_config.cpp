@@ -52,6 +52,6 @@ constinit const Keys<CameraNodeConfig> camera_groups_keys{
 constinit const Keys<CameraOutletConfig> camera_send_keys{
     "camera_send", "What is done with the events that the filter keeps.", sending};
 constinit const Keys<CameraOutletConfig> camera_publish_keys{
-    "publish", "Results for programs that subscribe to them, while the run goes on.", publishing};
+    "publish", "Results for programs that subscribe to them during the run.", publishing};
 
 }  // namespace anello::camera

@@ -25,7 +25,7 @@ class CameraR1Keys(Section):
         default=0,
         ge=0,
         le=4,
-        description="R1v1 files (zfits; or as r1_model says) written side by side while the run goes on, each by a "
+        description="R1v1 files (zfits; or as r1_model says) written side by side during the run, each by a "
         "process of its own, every event in one of them; 0: none. Needs camera.model and the package protozfits.",
     )
     r1_model: Literal["R1v1", "DL0v1"] = Field(
@@ -45,7 +45,8 @@ class CameraR1Keys(Section):
         default=1.0,
         ge=0.1,
         le=86400.0,
-        description="They end after so long, all at once, and the next ones begin: a file can be read once it has "
-        "ended, and what kills run and writers at once takes those that are open. max_file_bytes holds for them, too.",
+        description="Seconds after which all of them end at once, and the next ones begin: a file can be read once it "
+        "has ended, and what kills run and writers at once takes those that are open. max_file_bytes holds for them, "
+        "too.",
     )
     r1_telescope: int = Field(default=1, ge=1, le=255, description="Number of the telescope in them.")

@@ -87,7 +87,7 @@ class CameraSendSection(CompressionKeys, CameraSendKeys, CameraR1Keys):
 
 
 class CameraPublishSection(PublishKeys, CameraPublishKeys):
-    """Results for programs that subscribe to them, while the run goes on."""
+    """Results for programs that subscribe to them during the run."""
 
 
 class CameraThreadsSection(CameraThreadsKeys, ThreadsSection):

@@ -78,7 +78,7 @@ inline constexpr std::array<CounterLabel, 28> counter_labels<rich::TriggerCounte
     {"deadline_misses", "events decided, or emitted, later than trigger.deadline_us after they were",
      Place::informative},
     {"plugin_failed_batches", "batches for which the plugin failed: decided without rings", Place::verdict},
-    {"plugin_invalid_counts", "events for which the plugin told more rings than a decision holds (8)",
+    {"plugin_invalid_counts", "events for which the plugin gave more rings than a decision holds (8)",
      Place::informative},
     {"plugin_invalid_rings", "rings of the plugin that are NaN, infinite or absurd: left out", Place::informative},
     {"plugin_invalid_primitives", "primitive ids of the plugin that are none: chosen by the number of rings",

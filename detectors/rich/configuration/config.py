@@ -66,7 +66,7 @@ class RichConfig(FrontEndsConfig):
             return []
         threads = [{stage.strip() for stage in thread.split("+")} for thread in self.threads.layout]
         if any({"receive", "trigger"} <= thread for thread in threads):
-            return ["trigger.python decides in the thread of receive, as threads.layout says, and holds up what comes"]
+            return ["trigger.python decides in the thread of receive, as threads.layout says: datagrams wait for it"]
         return ["trigger.python decides on a thread of its own, behind a ring: datagrams do not wait for it"]
 
     @property

@@ -44,8 +44,10 @@ constexpr std::array keys{
                                     "A ring that makes its event's hits less than so much likelier (natural logarithm) "
                                     "is dropped before the decision; 0: none. By the detector's description in "
                                     "trigger.multiring; not where a deadline makes the decision cheaper."),
-    K::of<&C::min_assigned_hits>("min_assigned_hits", {0, max_hits_per_event},
-                                 "Likewise a ring of fewer hits that are likelier its own than another's or noise."),
+    K::of<&C::min_assigned_hits>(
+        "min_assigned_hits", {0, max_hits_per_event},
+        "A ring is dropped before the decision, too, if fewer hits than this are likelier its own "
+        "than another's or noise; 0: none."),
     K::of<&C::quality>(
         "quality",
         "Every ring is judged by its event's hits, and its number of hits, likelihood ratio and "

@@ -59,7 +59,7 @@ inline constexpr std::array<CounterLabel, 13> counter_labels<rich::FramerCounter
     {"hits", "hits of these", Place::informative},
     {"fragments_overlapping", "fragments that a packet's neighbour carries too, since an event may lie across the edge",
      Place::informative},
-    {"fragments_beyond_burst", "fragments with a time behind the last frame of their burst", Place::fragments},
+    {"fragments_beyond_burst", "fragments with a time after the last frame of their burst", Place::fragments},
     {"fragments_of_unknown_burst", "fragments of a burst before the first or far ahead", Place::fragments},
     {"fragments_before_start", "fragments of packets before the first that this node reads out, or handed on already",
      Place::fragments},

@@ -77,7 +77,7 @@ constexpr std::array multiring = for_experts(std::array{
     Key<M>::of<&M::ring_cost_hits>("ring_cost_hits", {0.1, 16}, "Hits that a ring must explain beyond the others."),
     Key<M>::of<&M::beam_width>("beam_width", {1, 4}, "Sets of rings that are followed at a time."),
     Key<M>::of<&M::beam_margin_hits>("beam_margin_hits", {0, max_hits_per_event},
-                                     "A set this far behind the best of its size is given up."),
+                                     "A set that scores this many hits less than the best of its size is given up."),
     Key<M>::of<&M::refit_steps>("refit_steps", {1, 20}, "Steps of the common refit."),
     Key<M>::of<&M::refit_stride>("refit_stride", {0.1, 2},
                                  "Length of a step: rings that share hits draw each other along."),
@@ -89,14 +89,14 @@ constexpr std::array multiring = for_experts(std::array{
                                "With this many hits unexplained they are searched, and the rings are chosen again."),
     Key<M>::of<&M::max_retries>("max_retries", {0, 8}, "Maximum number of such searches."),
     Key<M>::of<&M::retry_strength>("retry_strength", {0, max_hits_per_event},
-                                   "Unexplained hits that a candidate must explain to go on."),
+                                   "Unexplained hits that a candidate must explain, or the search ends."),
     Key<M>::of<&M::doubt_share>("doubt_share", {0, 10},
                                 "Rings of fewer hits than this share of yield_hits are looked for anew."),
     Key<M>::of<&M::doubt_rest_hits>("doubt_rest_hits", {0, max_hits_per_event},
                                     "They are where at least so many hits belong to no ring."),
     Key<M>::of<&M::max_restarts>("max_restarts", {0, 6}, "Maximum number of rings looked for anew, the poorest first."),
     Key<M>::of<&M::max_exchanges>("max_exchanges", {0, 8},
-                                  "Maximum number of candidates that take a ring's place, or come beside the rings, "
+                                  "Maximum number of candidates that take a ring's place, or are added to the rings, "
                                   "where the hits are likelier then."),
     Key<M>::of<&M::exchange_loss>("exchange_loss", {0, 100},
                                   "A candidate is tried that makes the hits this much less likely before it is fitted "
@@ -105,8 +105,8 @@ constexpr std::array multiring = for_experts(std::array{
     Key<M>::of<&M::single_steps>("single_steps", {0, 20},
                                  "Steps of the fit by likelihood for an event that one ring may explain."),
     Key<M>::of<&M::max_work>("max_work", {0, 1'000'000},
-                             "Thousands of times that a hit may be compared with a circle for one event; what goes "
-                             "beyond is left out, and the event flagged. 0: no limit."),
+                             "Thousands of times that a hit may be compared with a circle for one event; "
+                             "comparisons beyond that are left out, and the event is flagged. 0: no limit."),
     Key<M>::of<&M::yield_hits>("yield_hits", {1, max_hits_per_event}, "Hits of a ring, on average."),
     Key<M>::of<&M::noise_hits>("noise_hits", {0.01, max_hits_per_event}, "Hits of no ring in an event, on average."),
     Key<M>::of<&M::smear_mm>("smear_mm", {0, 100}, "Standard deviation of photons from their ring."),

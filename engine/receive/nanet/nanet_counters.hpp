@@ -150,7 +150,7 @@ inline constexpr std::array<CounterLabel, 51> counter_labels<receive::NanetCount
      Place::informative, gauge},
     {"merged_words_size", "as many of these there are places for; 0: the model does not show it", Place::informative,
      gauge},
-    {"ring_highest", "at the most, since the run began: completions in the ring that the host had not told to be read",
+    {"ring_highest", "at the most, since the run began: completions in the ring that the host had not reported as read",
      Place::informative, gauge},
     {"ring_size", "as many of these there are places for; 0: the model does not show it", Place::informative, gauge},
 }};

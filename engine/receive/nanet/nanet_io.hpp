@@ -20,11 +20,11 @@ inline constexpr std::uint32_t scratch = 0x0014;  ///< keeps what is written; no
 namespace control {  // What the whole card does.
 inline constexpr std::uint32_t enable = 0x0040;  ///< 0: frames that begin are not looked at, and not counted
 inline constexpr std::uint32_t promiscuous = 0x0044;  ///< 1: frames for other addresses are taken, too
-inline constexpr std::uint32_t cut_through = 0x0048;  ///< 1: payload leaves while its frame still comes; a wrong checksum is told in the completion
+inline constexpr std::uint32_t cut_through = 0x0048;  ///< 1: payload leaves while its frame still comes; the completion reports a wrong checksum
 inline constexpr std::uint32_t merge = 0x004c;  ///< 1: datagrams that leave the receive path are merged, into list 16; 0: go to their streams' lists
 inline constexpr std::uint32_t flush = 0x0050;  ///< all open buffers are closed
 inline constexpr std::uint32_t interrupt_enable = 0x0054;  ///< bit 0: completions, bit 1: a page that the TLB has not
-inline constexpr std::uint32_t interrupt_status = 0x0058;  ///< likewise; the cause takes it away
+inline constexpr std::uint32_t interrupt_status = 0x0058;  ///< the same bits: 1 while the cause of the interrupt lasts
 inline constexpr std::uint32_t idle = 0x005c;  ///< 1: all that left the receive path, but what the merger keeps, is written and acknowledged
 }  // namespace control
 
@@ -83,7 +83,7 @@ inline constexpr std::uint32_t base_high = 0x0404;  ///< upper half
 inline constexpr std::uint32_t buffer_bytes = 0x0408;  ///< of each, a multiple of 4096
 inline constexpr std::uint32_t n_buffers = 0x040c;  ///< 1 to 64; 0: the list is closed
 inline constexpr std::uint32_t max_records = 0x0410;  ///< a buffer is handed on with so many; 0: as many as fit
-inline constexpr std::uint32_t gathering_cycles = 0x0414;  ///< it is handed on at latest so long after its first record; 0: with each record
+inline constexpr std::uint32_t gathering_cycles = 0x0414;  ///< a buffer is handed on at most this many cycles after its first record; 0: with each record
 inline constexpr std::uint32_t overwrite = 0x0418;  ///< where no buffer is free 1: the oldest is written over, 0: the record is dropped
 inline constexpr std::uint32_t credit = 0x041c;  ///< each write gives so many buffers back
 }  // namespace list

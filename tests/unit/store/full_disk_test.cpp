@@ -80,7 +80,7 @@ TEST_F(FullDisk, ColumnsAreRefusedWholeAndGoOnInTheSameFile) {
     EXPECT_NE(file.refusal().state(file.path()).find("No space left on device"), std::string::npos);
     EXPECT_NE(file.refusal().take_news(file.path(), "rows are lost").find("rows are lost"), std::string::npos);
     EXPECT_FALSE(append());
-    EXPECT_EQ(file.refusal().take_news(file.path(), "rows"), "") << "told once";
+    EXPECT_EQ(file.refusal().take_news(file.path(), "rows"), "") << "reported once";
     EXPECT_EQ(numbers_in(path("columns.h5")), taken) << "while the disk is full";
     make_room();
     EXPECT_TRUE(append());

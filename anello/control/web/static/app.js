@@ -184,7 +184,7 @@ function askToken() {
     h("p", { class: "about" }, TOKENS),
     h("label", { for: "token" }, "Token"),
     field,
-    h("button", { type: "submit", class: "main" }, "Go on")));
+    h("button", { type: "submit", class: "main" }, "Continue")));
 }
 
 async function begin() {

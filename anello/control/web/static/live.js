@@ -13,7 +13,7 @@ import { latencyPart, ledgerPart, tiles, wholeLeg } from "./verdict.js";
 const POINTS = 1200;
 const PARTS = ["ledger", "latency", "tiles", "chain", "boards", "event", "found", "alarms", "log", "threads"];
 const CHAIN = "From the wire to the decision. Between two stages: how full the buffers are; where they fill up, the "
-  + "stage behind them is waited for.";
+  + "next stage holds them up.";
 
 export async function live({ api }) {
   const parts = Object.fromEntries(PARTS.map((name) => [name, h("div", { id: `live-${name}` })]));

@@ -84,7 +84,7 @@ Managed = Annotated[bool, typer.Option("--managed", hidden=True, help="Take orde
 Duration = Annotated[float | None, typer.Option("--duration", metavar="SECONDS", help="Same as run.duration_s.")]
 
 
-def _tell_version(wanted: bool) -> None:
+def _print_version(wanted: bool) -> None:
     if wanted:
         print(f"anello {_package_version() or 'run from its source folder'}")
         raise typer.Exit
@@ -103,7 +103,7 @@ def _package_version() -> str | None:
 def _anello(
     *,
     version_too: Annotated[
-        bool, typer.Option("--version", callback=_tell_version, is_eager=True, help="Print the version and exit.")
+        bool, typer.Option("--version", callback=_print_version, is_eager=True, help="Print the version and exit.")
     ] = False,
 ) -> None:
     """Data acquisition and trigger: from UDP packets to decisions."""
@@ -359,8 +359,8 @@ def _send(sender: Any, truth: Path | None, settings: Any, *, as_json: bool) -> N
     for line in sending.summary(counters, seconds):
         console.print(line, soft_wrap=True)
     if as_json:
-        told = {"seconds": seconds, "interrupted": interrupted.is_set(), "counters": counters}
-        print(json.dumps(told), flush=True)
+        report = {"seconds": seconds, "interrupted": interrupted.is_set(), "counters": counters}
+        print(json.dumps(report), flush=True)
 
 
 def _load(
@@ -663,8 +663,13 @@ def show_version(
         raise typer.Exit(FAILED) from None
     chains = {chain: list(lines()) for chain, lines in registry.parts("versions").items()}
     if as_json:
-        told = {"anello": package, "engine": _engine.version(), "instruction_sets": _engine.isas(), "chains": chains}
-        print(json.dumps(told))
+        versions = {
+            "anello": package,
+            "engine": _engine.version(),
+            "instruction_sets": _engine.isas(),
+            "chains": chains,
+        }
+        print(json.dumps(versions))
         return
     print(f"anello {package or 'run from its source folder'}")
     print(f"engine {_engine.version()}")

@@ -195,8 +195,8 @@ def losses_by_now(level: str, board: int, gaps: int, withheld: Mapping[str, int]
     for cause, n in withheld.items():
         explained = min(n, gaps)
         gaps -= explained
-        if told := n if cause == BOARD_DEAD else explained:
-            yield Loss(level, cause, told, cause in ORDERED, where)
+        if n_lost := n if cause == BOARD_DEAD else explained:
+            yield Loss(level, cause, n_lost, cause in ORDERED, where)
     if gaps:
         yield Loss(level, rest, gaps, False, where)
 

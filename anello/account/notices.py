@@ -59,12 +59,12 @@ class Notice:
         }
 
     @classmethod
-    def of(cls, told: Mapping[str, Any]) -> Self:
+    def of(cls, values: Mapping[str, Any]) -> Self:
         """The notice that as_dict() of another process returned. Raises ValueError, TypeError, KeyError."""
-        if told["severity"] not in get_args(Severity):
-            raise ValueError(f"{told['severity']!r} is no severity of a notice")
-        time_ns = min(max(int(told["time_ns"]), 0), 2**62)
-        return cls(time_ns, printable(str(told["text"])), told["severity"], max(1, int(told["times"])))
+        if values["severity"] not in get_args(Severity):
+            raise ValueError(f"{values['severity']!r} is no severity of a notice")
+        time_ns = min(max(int(values["time_ns"]), 0), 2**62)
+        return cls(time_ns, printable(str(values["text"])), values["severity"], max(1, int(values["times"])))
 
 
 def each_once(notices: Iterable[Notice]) -> tuple[Notice, ...]:
@@ -93,7 +93,7 @@ class Notices:
         self._kept: list[Notice] = []
         self._n_more = 0
 
-    def tell(self, text: str, severity: Severity = "warning") -> None:
+    def report(self, text: str, severity: Severity = "warning") -> None:
         now_ns, kind = self._clock(), _kind(text)
         notice = Notice(now_ns, printable(text), severity)
         held = self._held.get(kind)
@@ -102,11 +102,11 @@ class Notices:
             return
         self._pass_on(kind, _with_those_before(notice, held.latest if held else None))
 
-    def tell_all(self, lines: Iterable[Line], severity: Severity = "warning") -> None:
+    def report_all(self, lines: Iterable[Line], severity: Severity = "warning") -> None:
         """Passes on several lines. severity: for the lines that carry none."""
         for line in lines:
             text, own = (line, severity) if isinstance(line, str) else line
-            self.tell(text, own)
+            self.report(text, own)
 
     def look(self) -> None:
         """Passes on the notices that have waited for one second."""

@@ -29,9 +29,9 @@ class Series:
     n_late: NDArray[np.uint64]
 
     @classmethod
-    def of(cls, told: Mapping[str, Any]) -> Self:
+    def of(cls, values: Mapping[str, Any]) -> Self:
         """The series of one leg of ChainNode.latency_over_time."""
-        return cls(**told)
+        return cls(**values)
 
     @property
     def end_ns(self) -> int:
@@ -64,11 +64,11 @@ class Hiccups:
     is_realtime: bool
 
     @classmethod
-    def of(cls, told: Mapping[int, Mapping[str, Any]]) -> tuple[Self, ...]:
+    def of(cls, by_core: Mapping[int, Mapping[str, Any]]) -> tuple[Self, ...]:
         """The wake-up delays of every core in ChainNode.hiccups."""
         return tuple(
             cls(core, one["delays"], Series.of(one["over_time"]), one["is_on_the_way"], one["is_realtime"])
-            for core, one in sorted(told.items())
+            for core, one in sorted(by_core.items())
             if one["delays"]["count"]
         )
 

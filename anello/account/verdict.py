@@ -68,8 +68,8 @@ class Flaw:
         more = len(self.where) - MOST_NAMED
         where = ", ".join(self.where[:MOST_NAMED]) + (f" and {more} more" if more > 0 else "")
         since = "" if self.since_s is None else f"since {self.since_s:.1f} s"
-        told = ", ".join(part for part in (where, since) if part)
-        return self.in_words + (f" ({told})" if told else "") + (f": {self.remedy}" if self.remedy else "")
+        details = ", ".join(part for part in (where, since) if part)
+        return self.in_words + (f" ({details})" if details else "") + (f": {self.remedy}" if self.remedy else "")
 
     @property
     def counts(self) -> Word:
@@ -97,7 +97,7 @@ class Verdict:
     balanced: bool
     interrupted: bool = False
     ended_badly: str = ""
-    goes_on: bool = False
+    in_progress: bool = False
 
     @property
     def word(self) -> Word:
@@ -124,11 +124,11 @@ class Verdict:
         wrong += [] if self.balanced else ["the ledger does not balance"]
         wrong += _listed([flaw for flaw in self.flaws if flaw.counts not in (Word.GOOD, Word.AS_ORDERED)])
         ordered = _listed([flaw for flaw in self.flaws if flaw.counts is Word.AS_ORDERED])
-        told = _listed([flaw for flaw in self.flaws if flaw.counts is Word.GOOD])
+        noted = _listed([flaw for flaw in self.flaws if flaw.counts is Word.GOOD])
         said = [f"{self.word}: {'; '.join(wrong)}"] if wrong else [f"good: {self._whole}"]
         if ordered:
             said = [*said, f"as configured: {', '.join(ordered)}"] if wrong else [f"{self.word}: {', '.join(ordered)}"]
-        return "; ".join([*said, *told, *(["stopped as ordered"] if self.interrupted else [])])
+        return "; ".join([*said, *noted, *(["stopped as ordered"] if self.interrupted else [])])
 
     def since(self, history: Sequence[tuple[float, Mapping[str, int]]]) -> "Verdict":
         """The same verdict; each flaw has the time when it was first seen. history: (time since the start in s,
@@ -146,7 +146,7 @@ class Verdict:
 
     @property
     def _whole(self) -> str:
-        return "nothing is lost by now" if self.goes_on else "all data was delivered"
+        return "nothing is lost by now" if self.in_progress else "all data was delivered"
 
     @property
     def exit_code(self) -> int:
@@ -179,7 +179,7 @@ def judged(ledger: Ledger, flaws: Iterable[Flaw], *, interrupted: bool, ended_ba
 
 def as_it_stands(flaws: Iterable[Flaw], *, balanced: bool) -> Verdict:
     """The verdict of a run that still continues."""
-    return Verdict(_summed(flaws), balanced, goes_on=True)
+    return Verdict(_summed(flaws), balanced, in_progress=True)
 
 
 REMEDIES = {TAKEN_FOR_STRANGERS: "give these boards' addresses in receive.sources"}

@@ -42,16 +42,16 @@ class Entry:
     """The catalogue's entry of one run. No method raises or takes long."""
 
     def __init__(self, origin: Origin, directory: Path, catalogue: Catalogue | None,
-                 tell: Callable[[str], None] = _to_standard_error) -> None:  # fmt: skip
+                 notify: Callable[[str], None] = _to_standard_error) -> None:  # fmt: skip
         """Makes an entry. catalogue: None: the run is in no catalogue."""
-        self.origin, self._directory, self._catalogue, self._tell = origin, directory, catalogue, tell
+        self.origin, self._directory, self._catalogue, self._notify = origin, directory, catalogue, notify
         self._heard: set[str] = set()  # texts of notices
         self._waiting: list[Notice] = []  # notices that are not entered yet
         self._state = ""  # a state that is not entered yet
         self._is_over = False
 
     @classmethod
-    def begin(cls, config: Config, directory: Path, tell: Callable[[str], None] = _to_standard_error) -> "Entry":
+    def begin(cls, config: Config, directory: Path, notify: Callable[[str], None] = _to_standard_error) -> "Entry":
         """Enters a run that begins; it gets a number if the catalogue can be used. directory: the run's own."""
         origin = Origin.of(config)
         _clear_pages()
@@ -60,9 +60,9 @@ class Entry:
             number = catalogue.runs.begin(origin, directory, page=node_page(os.getpid()))
             catalogue.database.wait_at_most(WHILE_RUNNING_S)
         except CatalogueError as error:
-            tell(f"{error}. The run continues without a number")
-            return cls(origin, directory, None, tell)
-        return cls(replace(origin, number=number), directory, catalogue, tell)
+            notify(f"{error}. The run continues without a number")
+            return cls(origin, directory, None, notify)
+        return cls(replace(origin, number=number), directory, catalogue, notify)
 
     @classmethod
     def none(cls, config: Config, directory: Path) -> "Entry":
@@ -85,7 +85,7 @@ class Entry:
     def _enter_what_waits(self) -> None:
         if self._state and self._enter(lambda catalogue, number: catalogue.runs.set_state(number, self._state)):
             self._state = ""
-        if self._waiting and self._enter(lambda catalogue, number: catalogue.notices.add_told(number, self._waiting)):
+        if self._waiting and self._enter(lambda catalogue, number: catalogue.notices.add_all(number, self._waiting)):
             self._waiting = []
 
     def end(self, record: Record, exit_code: int, *, aborted: bool = False, directory: Path | None = None) -> None:
@@ -138,8 +138,8 @@ class Entry:
         return True
 
     def _say_once(self, error: CatalogueError) -> None:
-        self._tell(f"{error}. The run continues")
-        self._tell = lambda line: None
+        self._notify(f"{error}. The run continues")
+        self._notify = lambda line: None
 
     def __enter__(self) -> "Entry":
         return self

@@ -34,8 +34,8 @@ def load(path: Path | None, settings: Sequence[str] = (), values: Mapping[str, A
     try:
         config = config_of(chain).model_validate(values)
     except ValidationError as error:
-        told = {one.field for one in errors}
-        errors += [one for one in in_users_words(error, values, chain) if one.field not in told]
+        reported = {one.field for one in errors}
+        errors += [one for one in in_users_words(error, values, chain) if one.field not in reported]
     if errors:
         raise ConfigError.of_all(_with_places(errors, path, text, dict(given)))
     complete = registry.registration(chain).complete

@@ -116,14 +116,14 @@ def node_values(origin: Origin | None) -> dict[str, Any]:
     }
 
 
-def tell_beside(directory: Path, files: Sequence[str], origin: Origin, *, node: int = 0) -> None:
+def write_beside(directory: Path, files: Sequence[str], origin: Origin, *, node: int = 0) -> None:
     """Writes the origin to FILE.json next to each file, for formats that cannot store it; the names are those of
     HDF5 attributes. node: number of a farm's node, which replaces {node}. Raises OSError, also where FILE.json
     exists."""
-    told = {name: value for name, value in node_values(origin).items() if name != "counter_page" and value}
+    values = {name: value for name, value in node_values(origin).items() if name != "counter_page" and value}
     for path in (directory / file.replace("{node}", str(node)) for file in files):
         with beside(path).open("x") as written:
-            written.write(json.dumps({"file": path.name, **told}, indent=1) + "\n")
+            written.write(json.dumps({"file": path.name, **values}, indent=1) + "\n")
 
 
 def node_page(process: int) -> str:
@@ -182,7 +182,7 @@ def commit(checkout: Path = SOURCE) -> str:
     command = ["git", "-C", str(checkout), "describe", "--always", "--abbrev=40", "--exclude=*", f"--dirty={CHANGED}"]
     environment = os.environ | {"GIT_OPTIONAL_LOCKS": "0"}  # git must not change the index when it only reads
     try:
-        told = subprocess.run(
+        done = subprocess.run(
             command,
             capture_output=True,
             text=True,
@@ -193,4 +193,4 @@ def commit(checkout: Path = SOURCE) -> str:
         )
     except (OSError, subprocess.SubprocessError):
         return ""
-    return told.stdout.strip() if told.returncode == 0 else ""
+    return done.stdout.strip() if done.returncode == 0 else ""

@@ -23,13 +23,15 @@ class Keeps(Protocol):
 
 
 class Alarms:
-    """Raises and clears alarms; one thread uses it. tell: receives messages about the hook. clock: never goes back,
+    """Raises and clears alarms; one thread uses it. notify: receives messages about the hook. clock: never goes back,
     s."""
 
-    def __init__(self, keeps: Keeps, tell: Callable[[str], None], clock: Callable[[], float] = time.monotonic) -> None:
-        self._keeps, self._tell, self._clock = keeps, tell, clock
+    def __init__(
+        self, keeps: Keeps, notify: Callable[[str], None], clock: Callable[[], float] = time.monotonic
+    ) -> None:
+        self._keeps, self._notify, self._clock = keeps, notify, clock
         self._config: Config | None = None
-        self._watch, self._hook = Watch([]), Hook("", 1.0, tell)
+        self._watch, self._hook = Watch([]), Hook("", 1.0, notify)
         self._is_lost = False
 
     def follow(self, config: Config | None) -> None:
@@ -40,7 +42,7 @@ class Alarms:
         for rule in self._watch.raised - set(rules):
             self._clear(rule.text, None)
         self._config, self._watch = config, Watch(rules)
-        self._hook = Hook(config.alarms.hook, config.alarms.hook_timeout_s, self._tell)
+        self._hook = Hook(config.alarms.hook, config.alarms.hook_timeout_s, self._notify)
 
     def look(self, status: Status, sample: Sample) -> None:
         """Checks the rules against a sample. Raises CatalogueError."""

@@ -90,11 +90,11 @@ def agent(
     console, host = output.console(), agents.control_host(control_room)
     place = AgentPlace(directory.resolve(), host, keys.resolve(), tuple(settings or ()))
 
-    def tell(line: str) -> None:
+    def notify(line: str) -> None:
         console.print(line, highlight=False, markup=False, soft_wrap=True)
 
     with interruptible() as interrupted:
-        agents.run(control_room, agents.checked_name(name), place, interrupted, tell)
+        agents.run(control_room, agents.checked_name(name), place, interrupted, notify)
 
 
 def _greeting(desk: Any, *, is_secret: bool) -> list[str]:

@@ -101,15 +101,15 @@ class Client:
         request = urllib.request.Request(f"{self._address}/api/v1/{path}", data, headers, method=method)
         try:
             with urllib.request.urlopen(request, timeout=TIMEOUT_S) as answer:
-                told: dict[str, Any] = json.load(answer)
-                return told
+                answered: dict[str, Any] = json.load(answer)
+                return answered
         except urllib.error.HTTPError as error:
-            if error.code == HTTPStatus.SERVICE_UNAVAILABLE and (told_by_run := self._ask_the_run(path)):
-                return told_by_run
+            if error.code == HTTPStatus.SERVICE_UNAVAILABLE and (from_run := self._ask_the_run(path)):
+                return from_run
             raise OrderRefusedError(_words_of(error)) from None
         except OSError:
-            if told_by_run := self._ask_the_run(path):
-                return told_by_run
+            if from_run := self._ask_the_run(path):
+                return from_run
             raise
 
     def _ask_the_run(self, path: str) -> dict[str, Any] | None:

@@ -47,11 +47,11 @@ class ControlOptions:
 class ControlServer:
     """Serves the control room as long as its context lasts. Raises ConfigError, OSError, CatalogueError."""
 
-    def __init__(self, runs: Path, options: ControlOptions, tell: Callable[[str], None] | None = None) -> None:
-        self._runs, self._options, self._tell = runs, options, tell or _to_standard_error
+    def __init__(self, runs: Path, options: ControlOptions, notify: Callable[[str], None] | None = None) -> None:
+        self._runs, self._options, self._notify = runs, options, notify or _to_standard_error
         self._open = ExitStack()
         self._last_kept: RunSample | None = None
-        self._has_told = False
+        self._has_notified = False
         self.last_exit_code = 0  # of the last run that ended under this server
 
     def __enter__(self) -> Self:
@@ -65,7 +65,7 @@ class ControlServer:
                 self._runs, front_ends=self._options.front_ends, check=check, ended=self._ended, elsewhere=self._agents
             )
             opened.callback(self.room.close)
-            self._alarms = Alarms(self._catalogue.alarms, self._tell)
+            self._alarms = Alarms(self._catalogue.alarms, self._notify)
             self._serve(opened, lock)
             self._open = opened.pop_all()
         return self
@@ -101,7 +101,7 @@ class ControlServer:
         tls = Tls.given(options.certificate, options.key)
         self._tokens = Tokens.of(self._runs)
         sight = RunSampler(self.room.status, copy=self._agents.copy_of if self._agents else copy_of)
-        sight.tell(self._seen)
+        sight.subscribe(self._seen)
         names = [] if tls is None else [options.host]
         agents = self._agents.as_rows if self._agents else list
         app = create_app(self.room, Remembered(self._catalogue), sight, self._tokens, names=names, agents=agents)
@@ -115,11 +115,11 @@ class ControlServer:
             self._alarms.follow(self.room.config)
             self._alarms.look(look.status, look.figures)
             self._keep_history(look)
-            self._has_told = False
+            self._has_notified = False
         except CatalogueError as error:
-            if not self._has_told:
-                self._tell(f"{error}. History and alarms are not kept meanwhile")
-            self._has_told = True
+            if not self._has_notified:
+                self._notify(f"{error}. History and alarms are not kept meanwhile")
+            self._has_notified = True
 
     def _keep_history(self, look: RunSample) -> None:
         """Writes the history, once a second; its rates are averages over the whole second."""

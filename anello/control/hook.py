@@ -12,14 +12,14 @@ from contextlib import suppress
 MOST_AT_ONCE = 4  # an alarm that changes often must not fill the machine with processes
 LAST_WORDS = 300  # letters shown from the end of a failed command's output
 
-Tell = Callable[[str], None]
+Notify = Callable[[str], None]
 
 
 class Hook:
-    """Runs the commands. tell: receives a line for each command that failed or was not run."""
+    """Runs the commands. notify: receives a line for each command that failed or was not run."""
 
-    def __init__(self, command: str, timeout_s: float, tell: Tell) -> None:
-        self._command, self._timeout_s, self._tell = command, timeout_s, tell
+    def __init__(self, command: str, timeout_s: float, notify: Notify) -> None:
+        self._command, self._timeout_s, self._notify = command, timeout_s, notify
         self._room = threading.BoundedSemaphore(MOST_AT_ONCE)
         self._threads: list[threading.Thread] = []
 
@@ -27,7 +27,7 @@ class Hook:
         if not self._command:
             return
         if not self._room.acquire(blocking=False):
-            self._tell(f"alarms.hook was not run: {MOST_AT_ONCE} of its commands have not ended yet")
+            self._notify(f"alarms.hook was not run: {MOST_AT_ONCE} of its commands have not ended yet")
             return
         self._threads = [thread for thread in self._threads if thread.is_alive()]
         self._threads.append(threading.Thread(target=self._run, args=(dict(environment),), daemon=True, name="hook"))
@@ -50,7 +50,7 @@ class Hook:
             )
             self._follow(child)
         except OSError as error:
-            self._tell(f"alarms.hook could not be run: {error.strerror}")
+            self._notify(f"alarms.hook could not be run: {error.strerror}")
         finally:
             self._room.release()
 
@@ -61,8 +61,8 @@ class Hook:
             with suppress(ProcessLookupError):
                 os.killpg(child.pid, signal.SIGKILL)  # and the processes that it started
             child.communicate()
-            self._tell(f"alarms.hook was killed: it took longer than {self._timeout_s:g} s")
+            self._notify(f"alarms.hook was killed: it took longer than {self._timeout_s:g} s")
             return
         if child.returncode:
             words = said.decode(errors="replace").strip()[-LAST_WORDS:]
-            self._tell(f"alarms.hook failed with exit code {child.returncode}: {words or 'it said nothing'}")
+            self._notify(f"alarms.hook failed with exit code {child.returncode}: {words or 'it said nothing'}")

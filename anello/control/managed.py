@@ -84,10 +84,10 @@ class Managed(RunControl):
         with self._changed:
             self._interruption = None
 
-    def tell(self, state: str) -> None:
+    def announce(self, state: str) -> None:
         with self._changed:
             self._state = state
-        super().tell(state)
+        super().announce(state)
 
     def know(self, **facts: Any) -> None:
         with self._changed:
@@ -97,11 +97,11 @@ class Managed(RunControl):
         with self._changed:
             self._hear_of_death = hear
 
-    def may_start(self, goes_on: Callable[[], bool] = lambda: True) -> bool:
-        self.tell("ready")
+    def may_start(self, may_continue: Callable[[], bool] = lambda: True) -> bool:
+        self.announce("ready")
         while not self._start_ordered:
             self.show("ready")  # repeated, so that the operator sees that the run waits
-            if not goes_on() or self._interruption is None or self._interruption.wait(0.05):
+            if not may_continue() or self._interruption is None or self._interruption.wait(0.05):
                 return False
         return not self.is_aborted
 

@@ -57,7 +57,7 @@ class RunController:
         self._status = Status(State.OFFLINE, now_ns())
         self._config: Config | None = None
         self._process: RunProcess | None = None
-        self._told_dead: set[int] = set()  # nodes elsewhere whose death the run's process knows
+        self._reported_dead: set[int] = set()  # nodes elsewhere whose death the run's process knows
         self._give_up = threading.Event()  # cancels arming, which takes long
         self._closing = threading.Event()
         self._news = threading.Event()  # wakes the watcher: there is a process, or the watcher is to end
@@ -118,14 +118,14 @@ class RunController:
     def start(self) -> None:
         with self._ordered(Step.START):
             process = self._led()
-            self._tell(process, "start")
+            self._order(process, "start")
             if not process.wait_until(("running", "draining"), START_TIMEOUT_S) and not process.wait_ended(0):
                 self._refuse(process, "did not start")
             self._go(Step.START)
 
     def stop(self) -> None:
         with self._ordered(Step.STOP):
-            self._tell(self._led(), "stop")
+            self._order(self._led(), "stop")
             with self._changing:
                 if self._status.state is State.RUNNING:  # otherwise the watcher has already seen it drain
                     self._go(Step.STOP)
@@ -136,7 +136,7 @@ class RunController:
             return
         with self._ordered(Step.ABORT):
             process = self._led()
-            self._tell(process, "abort")
+            self._order(process, "abort")
             process.wait_ended(ABORT_TIMEOUT_S)
             self._end(process)
             self._go(Step.ABORT)
@@ -231,7 +231,7 @@ class RunController:
         self._end(process)
         raise NotDoneError(f"the run {what}: {words or 'it said nothing'}; see {process.directory / CONSOLE}")
 
-    def _tell(self, process: RunProcess, word: str) -> None:
+    def _order(self, process: RunProcess, word: str) -> None:
         try:
             process.answer(word)
         except ValueError as error:
@@ -251,7 +251,7 @@ class RunController:
         facts = process.answer()
         with self._changing:
             self._process = process
-            self._told_dead.clear()
+            self._reported_dead.clear()
             self._news.set()
             self._status = replace(
                 self._status,
@@ -313,7 +313,7 @@ class RunController:
         """Follows the state of a run, which may end by itself."""
         try:
             facts = process.answer()
-            self._tell_of_deaths(process)
+            self._report_deaths(process)
         except (NoAnswerError, ValueError):
             return  # the run ends, or its leading thread is delayed
         with self._changing:
@@ -341,21 +341,21 @@ class RunController:
 
     def _others(self, process: RunProcess) -> list[FarmNode]:
         """The nodes on other machines, also of those whose agent does not answer."""
-        told = list(self._elsewhere.members(process.directory.name))
-        known = {member.rank for member in told}
+        members = list(self._elsewhere.members(process.directory.name))
+        known = {member.rank for member in members}
         machines = enumerate(self._config.machines if self._config else ())
-        return told + [
+        return members + [
             FarmNode(node, machine, cause=f"no agent {machine} answers")
             for node, machine in machines
             if machine != HERE and node not in known
         ]
 
-    def _tell_of_deaths(self, process: RunProcess) -> None:
+    def _report_deaths(self, process: RunProcess) -> None:
         """Tells the run's process which nodes on other machines have died: it sees only the ends of nodes on this
         machine."""
         for member in self._elsewhere.members(process.directory.name):
-            if member.state == "gone" and member.rank not in self._told_dead:
-                self._told_dead.add(member.rank)
+            if member.state == "gone" and member.rank not in self._reported_dead:
+                self._reported_dead.add(member.rank)
                 process.answer("dead", node=member.rank, why=member.cause)
 
     def _settle(self, process: RunProcess) -> None:

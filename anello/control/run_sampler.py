@@ -109,7 +109,7 @@ class RunSampler:
     ) -> None:
         self._status, self._copy, self._clock, self._interval_s = status, copy, clock, interval_s
         self._make_view = view or _view
-        self._told: list[Callable[[RunSample], None]] = []
+        self._listeners: list[Callable[[RunSample], None]] = []
         self._last: RunSample | None = None
         self._past: deque[HistorySample] = deque(maxlen=REMEMBERED)
         self._config: tuple[tuple[str, ...], View] | None = None
@@ -118,8 +118,8 @@ class RunSampler:
         self._end = threading.Event()
         self._thread: threading.Thread | None = None
 
-    def tell(self, told: Callable[[RunSample], None]) -> None:
-        self._told.append(told)
+    def subscribe(self, listener: Callable[[RunSample], None]) -> None:
+        self._listeners.append(listener)
 
     @property
     def last(self) -> RunSample:
@@ -147,8 +147,8 @@ class RunSampler:
             began_s = time.thread_time()
             try:
                 look = self.look()
-                for told in self._told:
-                    told(look)
+                for listener in self._listeners:
+                    listener(look)
                 fails = False
             except Exception:  # the next sample may succeed; no other code would restart this thread
                 if not fails:  # report only the first of several failures

@@ -132,7 +132,7 @@ def _cell(cell: Mapping[str, Any], *, watched: bool) -> str:
 def run(options: Options) -> int:
     """Prints the pages. Returns the exit code."""
     if not options.keep and not options.page:
-        _tell(clear_dead(), "was removed")
+        _report_ended(clear_dead(), "was removed")
     looks = Looks(options)
     if not options.watch_s:
         return _look(looks)
@@ -147,7 +147,7 @@ def _look(looks: Looks) -> int:
     pages = [look_at(options.page)] if options.page else of_this_machine()
     if not options.watch_s:
         ended = [page for page in pages if not page.runs]
-        _tell(ended, "is kept for a while; to print it: anello counters NAME")
+        _report_ended(ended, "is kept for a while; to print it: anello counters NAME")
     shown = [page for page in pages if page.runs or options.page]
     if not shown:
         print("no anello process is running on this machine", file=sys.stderr)
@@ -162,7 +162,7 @@ def _look(looks: Looks) -> int:
     return 0
 
 
-def _tell(pages: Sequence[Page], what: str) -> None:
+def _report_ended(pages: Sequence[Page], what: str) -> None:
     for page in pages:
         header = page.header
         said = f"run {header.run_number} was {header.state or 'without a state'}; " if header.run_number else ""

@@ -100,7 +100,7 @@ def try_all(
     config: FrontEndsConfig,
     interface: str,
     seconds: float,
-    told: Callable[[str], None] = lambda _: None,
+    notify: Callable[[str], None] = lambda _: None,
     take: TakeTurn | None = None,
 ) -> list[TrafficTrial]:
     """Tries every way and the configured one, N_TURNS times in turn, `seconds` each; each step is reported to the
@@ -113,7 +113,7 @@ def try_all(
         for way, taken in turns.items():
             if way in refused:
                 continue
-            told(f"turn {number} of {N_TURNS}: {way.settings}")
+            notify(f"turn {number} of {N_TURNS}: {way.settings}")
             try:
                 taken.append(take(config, way, interface, seconds))
             except (ConfigError, OSError) as error:

@@ -47,7 +47,7 @@ def plan_of(
 def run(plan: LocalPlan, lead: RunControl) -> int:
     """Runs the farm and returns the run's exit code. Raises ConfigError, OSError."""
     with lead.interruptible() as interrupted, rendezvous(plan, held=True) as server:
-        lead.hear_of_deaths(server.tell_dead)
+        lead.hear_of_deaths(server.report_dead)
         with LocalNodes(plan, server) as nodes:
             return _Led(lead, server, nodes, interrupted).run()
 
@@ -64,12 +64,12 @@ class _Led:
 
     def run(self) -> int:
         self._wait_while(RunState.CONFIGURED)
-        if self._goes_on:
+        if self._may_continue:
             self._lead.know(run=_number(self._nodes.processes[0]))
             if self._lead.may_start(self._look):
                 self._server.release()
                 self._wait_while(RunState.READY)
-                self._tell(RunState.RUNNING)
+                self._announce(RunState.RUNNING)
         if not self._interrupted.is_set():
             self._wait_while(RunState.RUNNING)
         self._end()
@@ -81,23 +81,23 @@ class _Led:
         return code
 
     @property
-    def _goes_on(self) -> bool:
+    def _may_continue(self) -> bool:
         return not self._interrupted.is_set() and not self._server.over.is_set()
 
     def _wait_while(self, state: RunState) -> None:
-        while self._server.state is state and self._goes_on:
+        while self._server.state is state and self._may_continue:
             self._look()
             self._interrupted.wait(POLL_S)
 
     def _look(self) -> bool:
         """Takes in the state of the nodes; True while the run continues."""
-        self._nodes.tell_deaths()
+        self._nodes.report_deaths()
         self._lead.know(nodes=self._nodes.processes, gone=self._nodes.gone)
-        return self._goes_on
+        return self._may_continue
 
-    def _tell(self, state: RunState) -> None:
+    def _announce(self, state: RunState) -> None:
         self._state = state
-        self._lead.tell(state)
+        self._lead.announce(state)
 
     def _end(self) -> None:
         """Ends the run in order while it runs; at once if it was aborted or has not begun."""
@@ -106,7 +106,7 @@ class _Led:
                 self._server.cancel(ABORTED if self._lead.is_aborted else NOT_WANTED)
             else:
                 self._nodes.ask_for_the_end()
-        self._tell(RunState.DRAINING)
+        self._announce(RunState.DRAINING)
         self._nodes.wait(self._interrupted)
         self._look()
 

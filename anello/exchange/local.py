@@ -79,7 +79,7 @@ class LocalNodes:
         self._plan, self._server, self._asked = plan, server, False  # whether they were asked to end early
         self._complaints: dict[int, IO[str]] = {}
         self._children: dict[int, subprocess.Popen[str]] = {}
-        self._told: set[int] = set()
+        self._reported: set[int] = set()
         cores = cores_of_nodes(plan.config, len(plan.here))
         for place, rank in enumerate(plan.here):
             settings = []
@@ -130,7 +130,7 @@ class LocalNodes:
         while self.any_runs:
             if interrupted.is_set():
                 self.ask_for_the_end()
-            self.tell_deaths()
+            self.report_deaths()
             interrupted.nap(POLL_S)
             left_s -= POLL_S if self._leader.poll() is not None else 0
             if left_s <= 0:
@@ -153,12 +153,12 @@ class LocalNodes:
             self._leader.send_signal(signal.SIGINT)
             self._asked = True
 
-    def tell_deaths(self) -> None:
+    def report_deaths(self) -> None:
         """Reports deaths to the rendezvous that it does not know of yet."""
         for rank, why in self.gone.items():
-            if why and rank not in self._told:
-                self._told.add(rank)
-                self._server.tell_dead(rank, why)
+            if why and rank not in self._reported:
+                self._reported.add(rank)
+                self._server.report_dead(rank, why)
 
     def _why(self, rank: int, code: int) -> str:
         if code < 0:

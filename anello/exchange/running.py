@@ -17,7 +17,7 @@ from anello.account.leg import slim
 from anello.account.notices import Notices, each_once
 from anello.account.record import CounterDict
 from anello.catalogue.entry import Entry
-from anello.configuration.origin import node_values, tell_beside
+from anello.configuration.origin import node_values, write_beside
 from anello.errors import engine_errors
 from anello.exchange.account.node_record import NodeRecord, Sample, SampleSeries
 from anello.exchange.account.numbers import Account
@@ -155,14 +155,14 @@ class NodeRun:
         self._values = engine_values(config, group, directory, self._feed, self._entry)
         self._node, self._measure = make(self._values), measure
         if "bu" in config.roles_of(group.size)[group.rank].split("+"):  # other nodes write no data
-            tell_beside(directory, config.raw_files, self._entry.origin, node=group.rank)
+            write_beside(directory, config.raw_files, self._entry.origin, node=group.rank)
         self._watched, self._placement = Watched(), placement
         self._left_alone = ""  # why the group has ended
 
     def run(self, console: Console, interrupted: Interruption, start: str) -> Ended:
         """Runs the node to its end. start: how nodes were started, in words. Raises StartError where the run cannot
         continue."""
-        self._notices.tell(f"node {self._group.rank} of {self._group.size}, {start}", "detail")
+        self._notices.report(f"node {self._group.rank} of {self._group.size}, {start}", "detail")
         with ExitStack() as stack:
             if self._feed and self._feed.has_front_ends:
                 arguments = self._feed.source_arguments(self._node.ports())
@@ -213,7 +213,7 @@ class NodeRun:
             self._left_alone = str(error)
             self._stop_front_ends()
             self._node.stop()
-            self._notices.tell_all([str(error), *self._node.notices()])
+            self._notices.report_all([str(error), *self._node.notices()])
             return True
 
     # --- While it runs ----------------------------------------------------------------------------------------------
@@ -234,13 +234,13 @@ class NodeRun:
                 self._sample(now_s - began_s)
                 if leads and now_s >= next_show_s:
                     next_show_s = now_s + refresh_s
-                    shown.show(meter.look(self._group.told(), now_s - began_s))
+                    shown.show(meter.look(self._group.reports(), now_s - began_s))
                 if interrupted.is_set() and not leads and self._group.may_leave:
                     self._node.abort()
                     return True
                 stop_s = stop_s or self._stop_if_wanted(now_s, began_s, interrupted)
                 if stop_s and now_s - stop_s > self._patience_s:
-                    self._notices.tell(f"node {self._group.rank} did not end in {self._patience_s:g} s")
+                    self._notices.report(f"node {self._group.rank} did not end in {self._patience_s:g} s")
                     self._node.abort()
                     break
         self._stop_front_ends()
@@ -293,7 +293,7 @@ class NodeRun:
                 self._node.disconnect(news.rank)
             else:
                 self._node.connect(news.rank, news.address)
-        self._notices.tell_all([*self._group.notices(), *self._node.notices()])
+        self._notices.report_all([*self._group.notices(), *self._node.notices()])
         self._notices.look()
 
     def _sample(self, time_s: float) -> None:
@@ -301,7 +301,7 @@ class NodeRun:
         built, meps, free = (progress.get(name, 0) for name in ("bytes_built", "meps_built", "credits_free"))
         sample = Sample(time_s, built, meps, _own_cpu_s(), free)
         self._watched.series.add(sample)
-        self._group.tell(encode({"time_s": time_s, "progress": progress, "states": _bad(self._node.states())}))
+        self._group.report(encode({"time_s": time_s, "progress": progress, "states": _bad(self._node.states())}))
 
     def _states(self) -> dict[str, str]:
         return self._node.states() | ({"placement": self._placement} if self._placement else {})

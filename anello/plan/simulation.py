@@ -75,24 +75,24 @@ def simulate(
 
     try:
         with engine_errors():
-            told = _engine.measure_farm(farm.settings(), look)
+            measured = _engine.measure_farm(farm.settings(), look)
     except ConfigError as error:
         raise _in_options(error, farm) from error
     if stop is not None and stop.is_set():
         raise CancelledError
-    if told["is_stuck"]:
+    if measured["is_stuck"]:
         raise RuntimeError(
-            f"{farm.n_nodes} nodes, {farm.name}: nothing was built any more after {told['n_built']} packets"
+            f"{farm.n_nodes} nodes, {farm.name}: nothing was built any more after {measured['n_built']} packets"
         )
-    links = told["links"]
-    per_ns = told["n_mfps_in_window"] / farm.n_nodes * farm.payload_bytes / told["window_ns"]
-    has_waited = farm.mep_interval_ns > 0 and told["most_mfps"] >= farm.n_buffers
+    links = measured["links"]
+    per_ns = measured["n_mfps_in_window"] / farm.n_nodes * farm.payload_bytes / measured["window_ns"]
+    has_waited = farm.mep_interval_ns > 0 and measured["most_mfps"] >= farm.n_buffers
     return SimulationResult(
         farm,
-        told["n_built"],
-        told["n_incomplete"],
-        told["window_ns"],
-        told["virtual_ns"],
+        measured["n_built"],
+        measured["n_incomplete"],
+        measured["window_ns"],
+        measured["virtual_ns"],
         built_gbps=per_ns * 8,
         card_gbps=links["out"]["load_mean"] * farm.link_gbps if links else 0.0,
         load_mean={kind: link["load_mean"] for kind, link in links.items()},
@@ -100,15 +100,15 @@ def simulate(
         stalled_mean={kind: link["stalled_mean"] for kind, link in links.items()},
         stalled_max={kind: link["stalled_max"] for kind, link in links.items()},
         port_bytes={kind: link["most_bytes"] for kind, link in links.items() if kind != "in"},
-        latency_us=dict(zip(QUANTILES, told["ready_to_built_us"], strict=True)),
-        readout_high=told["most_mfps"],
-        builder_high=told["most_meps"],
-        behind_us=told["behind_ns"] * 1e-3 if has_waited else 0.0,
-        busy_mean=told["busy_mean"],
-        busy_max=told["busy_max"],
-        busy_manager=told["busy_manager"],
-        n_overruled=told["n_overruled"],
-        n_events=told["n_events"],
+        latency_us=dict(zip(QUANTILES, measured["ready_to_built_us"], strict=True)),
+        readout_high=measured["most_mfps"],
+        builder_high=measured["most_meps"],
+        behind_us=measured["behind_ns"] * 1e-3 if has_waited else 0.0,
+        busy_mean=measured["busy_mean"],
+        busy_max=measured["busy_max"],
+        busy_manager=measured["busy_manager"],
+        n_overruled=measured["n_overruled"],
+        n_events=measured["n_events"],
         seconds=time.monotonic() - started,
     )
 

@@ -53,11 +53,11 @@ class Figure:
     def to_json(self) -> str:
         """JSON for a page of HTML: no text in it ends the element that contains it. Values that are not finite
         become null."""
-        told = {"data": self.data, "layout": self.layout}
+        values = {"data": self.data, "layout": self.layout}
         try:
-            text = json.dumps(told, default=_plain, allow_nan=False, separators=(",", ":"))
+            text = json.dumps(values, default=_plain, allow_nan=False, separators=(",", ":"))
         except ValueError:
-            numbers = json.loads(json.dumps(told, default=_plain), parse_constant=lambda _: None)
+            numbers = json.loads(json.dumps(values, default=_plain), parse_constant=lambda _: None)
             text = json.dumps(numbers, separators=(",", ":"))
         return text.translate(IN_HTML)
 

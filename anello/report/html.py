@@ -86,12 +86,12 @@ def figure(figure: Figure | None, caption: str) -> str:
     """A plot with a description in words, for readers who cannot see it; empty where nothing was recorded."""
     if figure is None:
         return ""
-    told = figure.to_json()
+    json_text = figure.to_json()
     height_px = figure.layout.get("height")
     height = f' style="min-height:{height_px}px"' if height_px else ""
     return (
         f'<figure><div class="plot" role="img" aria-label="{escape(caption)}"{height}></div>'
-        f'<script type="application/json">{told}</script><figcaption>{escape(caption)}</figcaption></figure>'
+        f'<script type="application/json">{json_text}</script><figcaption>{escape(caption)}</figcaption></figure>'
     )
 
 
@@ -250,8 +250,8 @@ def _ledger_table(ledger_rows: Sequence[Row]) -> str:
 
 def _details(record: Record, presentation: Presentation) -> str:
     states = rows(["what", "state"], [[escape(k), escape(v)] for k, v in record.states.items()], (0, 1))
-    told = [[f"{one.when:%H:%M:%S}", one.severity, escape(one.text), f"{one.times:,}"] for one in record.notices]
-    notices = rows(["time", "", "notice", "times"], told, (0, 1, 2)) if told else "<p>No notices.</p>"
+    notice_rows = [[f"{one.when:%H:%M:%S}", one.severity, escape(one.text), f"{one.times:,}"] for one in record.notices]
+    notices = rows(["time", "", "notice", "times"], notice_rows, (0, 1, 2)) if notice_rows else "<p>No notices.</p>"
     config = "\n".join(f"{key} = {value}" for key, value in record.config.flat().items())
     folded = f"<details><summary>Configuration</summary><code>{escape(config)}</code></details>"
     command = f"<p>Made by <code>{escape(record.origin.command)}</code></p>" if record.origin else ""

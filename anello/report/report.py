@@ -68,9 +68,9 @@ def show(record: Record, console: Console, *, all_of_it: bool = False) -> None:
 
 def _words(record: Record, ledger: Ledger) -> Iterator[tuple[str, str]]:
     """Lines with their styles."""
-    told = [notice for notice in record.notices if notice.severity != "info"]
-    if told:
-        yield (f"{len(told):,} notices, the last at " if len(told) > 1 else "") + told[-1].line, "yellow"
+    notices = [notice for notice in record.notices if notice.severity != "info"]
+    if notices:
+        yield (f"{len(notices):,} notices, the last at " if len(notices) > 1 else "") + notices[-1].line, "yellow"
     yield from ((line, "yellow") for line in losses_in_words(ledger))
     yield from ((problem, "bold red") for problem in _first(ledger.problems, MOST_ROWS))
     yield ledger.line, "bold green" if ledger.balanced else "bold red"

@@ -64,9 +64,9 @@ SCRIPT = f"""
     : value && typeof value === "object"
       ? Object.fromEntries(Object.entries(value).map(([key, one]) => [key, seen(one, dark)])) : value;
   const draw = (dark) => document.querySelectorAll(".plot").forEach((place) => {{
-    const told = JSON.parse(place.nextElementSibling.textContent);
+    const plot = JSON.parse(place.nextElementSibling.textContent);
     if (!window.Plotly) {{ place.textContent = "No plot: plotly.min.js is not where this page expects it."; return; }}
-    Plotly.react(place, seen(told.data, dark), seen(told.layout, dark), {{displayModeBar: false, responsive: true}});
+    Plotly.react(place, seen(plot.data, dark), seen(plot.layout, dark), {{displayModeBar: false, responsive: true}});
   }});
   draw(isDark.matches);
   isDark.addEventListener("change", () => draw(isDark.matches));

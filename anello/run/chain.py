@@ -155,7 +155,7 @@ class RunEnd:
 
 
 def _honest_hiccups(by_core: Mapping[int, Mapping[str, Any]]) -> dict[int, dict[str, Any]]:
-    return {core: {**told, "delays": honest(told["delays"])} for core, told in by_core.items()}
+    return {core: {**of_core, "delays": honest(of_core["delays"])} for core, of_core in by_core.items()}
 
 
 class Chain(ABC):

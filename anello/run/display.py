@@ -90,15 +90,15 @@ class NoDisplay:
 STYLES = {"detail": "dim", "info": "", "warning": "yellow", "bad": "bold red"}
 
 
-def teller(console: "Console", *, verbose: bool = False) -> Callable[[Notice], None]:
+def shown_on(console: "Console", *, verbose: bool = False) -> Callable[[Notice], None]:
     """Shows notices when they arrive, above a display that is redrawn in place. verbose: also details."""
 
-    def tell(notice: Notice) -> None:
+    def show(notice: Notice) -> None:
         if verbose or notice.severity != "detail":
             style = STYLES[notice.severity]
             console.print(notice.line, style=style, soft_wrap=True, highlight=False, markup=False)
 
-    return tell
+    return show
 
 
 def make(kind: str, console: "Console") -> Display:

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from anello.host.host import Host
 
     Config = TypeVar("Config", bound=FrontEndsConfig)
-    Told = TypeVar("Told")
+    Answer = TypeVar("Answer")
 
 ROOT = Path("/")
 LOOK_S = 0.05
@@ -54,14 +54,14 @@ class UsableCores:
         cores = host.machine.allowed_cores()
         busy = _busy_share(host)
         wait(LOOK_S)
-        isolated = _told(lambda: listed(host, "isolated"), frozenset[int]())
+        isolated = _if_known(lambda: listed(host, "isolated"), frozenset[int]())
         return cls(
             cores,
             isolated=frozenset(filter(may_use or _may_use, isolated)),
-            limit=_told(lambda: min((allowed for allowed, _ in quotas(host)), default=None), None),
+            limit=_if_known(lambda: min((allowed for allowed, _ in quotas(host)), default=None), None),
             busy=busy(),
-            siblings=_told(lambda: dict(siblings_of(host)), {}),
-            may_go_first=_told(lambda: host.number(f"{KERNEL}/sched_rt_runtime_us"), -1) != 0,
+            siblings=_if_known(lambda: dict(siblings_of(host)), {}),
+            may_go_first=_if_known(lambda: host.number(f"{KERNEL}/sched_rt_runtime_us"), -1) != 0,
         )
 
     @property
@@ -240,7 +240,7 @@ def _opened(path: Path) -> int:
 
 
 # --- The system's files
-def _told(answer: Callable[[], "Told"], otherwise: "Told") -> "Told":
+def _if_known(answer: Callable[[], "Answer"], otherwise: "Answer") -> "Answer":
     """The answer from one file; `otherwise` where the file is absent or invalid."""
     from anello.host.host import CannotTell
 

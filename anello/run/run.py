@@ -18,7 +18,7 @@ from anello.account.record import Record
 from anello.account.verdict import as_it_stands
 from anello.catalogue.entry import Entry
 from anello.configuration.base import FrontEndsConfig
-from anello.configuration.origin import node_page, tell_beside
+from anello.configuration.origin import node_page, write_beside
 from anello.counters import pages
 from anello.errors import ConfigError, EngineMissingError
 from anello.run import display
@@ -65,22 +65,22 @@ def _wait_for_the_word(lead: RunControl, interrupted: Interruption) -> None:
 
 def run(plan: RunPlan, console: Console, lead: RunControl | None = None, notices: Notices | None = None) -> Record:
     """Runs node and front ends on this machine. Raises ConfigError, OSError, SourceFailedError, NotStartedError."""
-    lead, notices = lead or RunControl(), notices or Notices(display.teller(console))
+    lead, notices = lead or RunControl(), notices or Notices(display.shown_on(console))
     entry = lead.entry or Entry.none(plan.config, plan.directory)
     notices.listeners.append(entry.hear)
     with lead.showing_failure(), placed(plan.config) as (config, placement):
-        _tell_before(config, placement, notices)
+        _report_setup(config, placement, notices)
         return _run(replace(plan, config=config), entry, console, lead, notices)
 
 
-def _tell_before(config: FrontEndsConfig, placement: Placement, notices: Notices) -> None:
-    notices.tell_all(filter(None, (*config.remarks, placement.words)), "info")
+def _report_setup(config: FrontEndsConfig, placement: Placement, notices: Notices) -> None:
+    notices.report_all(filter(None, (*config.remarks, placement.words)), "info")
 
 
 def _run(plan: RunPlan, entry: Entry, console: Console, lead: RunControl, notices: Notices) -> Record:
     chain, config = chain_of(plan.config), plan.config
     node = lead.node = chain.make_node(plan.directory, entry.origin)
-    tell_beside(plan.directory, config.raw_files, entry.origin)
+    write_beside(plan.directory, config.raw_files, entry.origin)
     lead.show("configured")
     truth_path = plan.directory / "truth.npz"
     leading = [*chain.source_settings(node.ports()), f"threads.priority={config.threads.priority}"]
@@ -94,9 +94,9 @@ def _run(plan: RunPlan, entry: Entry, console: Console, lead: RunControl, notice
             _wait_for_the_word(lead, interrupted)
             began = CpuTime.now()
             source.start()
-            lead.tell("running")
+            lead.announce("running")
             kept, history = _watch(chain, node, source, interrupted, console, notices=notices)
-            lead.tell("draining")
+            lead.announce("draining")
             cpu = CpuTime.now().since(began)
             source.stop()
             # otherwise the node would not learn that this is the end
@@ -106,7 +106,7 @@ def _run(plan: RunPlan, entry: Entry, console: Console, lead: RunControl, notice
             node.stop()
         node.set_state("failed" if source.ended_badly else "ended")
         kept.look(node)
-        notices.tell_all(node.notices())
+        notices.report_all(node.notices())
         notices.close()
         record = chain.record(
             RunEnd(
@@ -143,9 +143,11 @@ def run_node(
     lead = lead or RunControl()
     entry = lead.entry or Entry.none(config, directory)
     with lead.showing_failure(), placed(config) as (with_cores, placement):
-        told = notices or Notices(display.teller(console))
-        told.listeners.append(entry.hear)
-        return _run_node(with_cores, directory, console, placement=placement, entry=entry, lead=lead, notices=told)
+        own_notices = notices or Notices(display.shown_on(console))
+        own_notices.listeners.append(entry.hear)
+        return _run_node(
+            with_cores, directory, console, placement=placement, entry=entry, lead=lead, notices=own_notices
+        )
 
 
 def _run_node(
@@ -160,25 +162,25 @@ def _run_node(
 ) -> Record:
     chain = chain_of(config)
     node = lead.node = chain.make_node(directory, entry.origin)
-    tell_beside(directory, config.raw_files, entry.origin)
+    write_beside(directory, config.raw_files, entry.origin)
     lead.show("configured")
     where = f"listening at {config.receive.host}, ports {', '.join(map(str, node.ports()))}"
     console.print(where, soft_wrap=True)
-    notices.tell(where, "detail")
-    _tell_before(config, placement, notices)
+    notices.report(where, "detail")
+    _report_setup(config, placement, notices)
     with lead.interruptible() as interrupted:
         _wait_for_the_word(lead, interrupted)
         began = time.monotonic()
         node.start()
-        lead.tell("running")
+        lead.announce("running")
         try:
             kept, history = _watch(chain, node, None, interrupted, console, notices=notices)
-            lead.tell("draining")
+            lead.announce("draining")
         finally:
             node.stop()
         node.set_state("ended")
         kept.look(node)
-        notices.tell_all(node.notices())
+        notices.report_all(node.notices())
         notices.close()
         return chain.record(
             RunEnd(
@@ -219,7 +221,7 @@ def _watch(
                 source.poll()
             kept.look(node)
             counters = node.counters()  # read once: with hundreds of boards they are the main cost of an idle node
-            notices.tell_all([*node.notices(), *silence.look(counters)])
+            notices.report_all([*node.notices(), *silence.look(counters)])
             notices.look()
             lost = as_it_stands(chain.flaws(counters, source.counters if source else None), balanced=True).lost
             progress = meter.look(node, counters, lost)
@@ -227,7 +229,7 @@ def _watch(
             history.look(progress.time_s, node.latency(), lost, _free_buffers())
             if progress.time_s >= next_log_s:
                 next_log_s = progress.time_s + LOG_INTERVAL_S
-                notices.tell(display.line(progress), "detail")
+                notices.report(display.line(progress), "detail")
             if node.finished() or (source and source.done):
                 break
     return kept, history

@@ -36,7 +36,7 @@ class RunControl:
         with interruptible() as interruption:
             yield interruption
 
-    def tell(self, state: str) -> None:
+    def announce(self, state: str) -> None:
         """Reports the run's state to the catalogue and the page: ready, running, draining, ended, failed."""
         if self.entry:
             self.entry.state(state)
@@ -66,8 +66,8 @@ class RunControl:
     def hear_of_deaths(self, hear: Callable[[int, str], None]) -> None:
         """Sets a callback hear(node, why) for deaths of nodes elsewhere, which the control room reports."""
 
-    def may_start(self, goes_on: Callable[[], bool] = lambda: True) -> bool:
-        """Waits until the run, which is ready, may begin. False: it was cancelled. goes_on: called during the wait;
-        the run ends when it returns False."""
-        self.tell("ready")
-        return goes_on()
+    def may_start(self, may_continue: Callable[[], bool] = lambda: True) -> bool:
+        """Waits until the run, which is ready, may begin. False: it was cancelled. may_continue: called during the
+        wait; the run ends when it returns False."""
+        self.announce("ready")
+        return may_continue()

@@ -56,11 +56,11 @@ class RunOutput:
         """Notices, shown when they arrive and written to the log. Raises OSError where the log cannot be written."""
         command = shlex.join(["anello", *sys.argv[1:]])
         with RunLog(self.log, _now(f"process {os.getpid()} on {socket.gethostname()}: {command}")) as log:
-            told = Notices(display.teller(self.console, verbose=self.verbose), log.write)
+            notices = Notices(display.shown_on(self.console, verbose=self.verbose), log.write)
             if self.log_was_asked_for:
                 log.open()
             try:
-                yield told
+                yield notices
             except Exception as error:
                 code = exit_codes.of(error)
                 words = f"ended with exit code {FAILED if code is None else code}"

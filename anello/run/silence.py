@@ -34,9 +34,9 @@ class SilenceWatch:
         n_datagrams, now_s = datagrams(counters), self._clock()
         silent_s = now_s - self._last_came_s
         if n_datagrams != self._n_datagrams:
-            was_told, self._next_s = self._next_s > self._after_s, self._after_s
+            was_reported, self._next_s = self._next_s > self._after_s, self._after_s
             self._n_datagrams, self._last_came_s = n_datagrams, now_s
-            return [f"front ends send again, after {silent_s:.1f} s"] if was_told else []
+            return [f"front ends send again, after {silent_s:.1f} s"] if was_reported else []
         if not n_datagrams or silent_s < self._next_s:
             return []
         self._next_s = AGAIN_AFTER * silent_s

@@ -58,11 +58,11 @@ def counter_page(pid: int | None = None) -> str:
 def page_values(config: "FrontEndsConfig") -> dict[str, Any]:
     """Values for the front ends' page: the run that they belong to, which the leading process passes to them."""
     own = {"counter_page": counter_page(), "chain": config.chain, "run_name": config.run.name}
-    told: dict[str, Any] = json.loads(os.environ.get(OF_RUN, "{}"))
-    return own | told
+    given: dict[str, Any] = json.loads(os.environ.get(OF_RUN, "{}"))
+    return own | given
 
 
-def _told_of(origin: "Origin | None") -> dict[str, str]:
+def _values_of(origin: "Origin | None") -> dict[str, str]:
     """Environment variables for front ends that a run starts."""
     if origin is None:
         return dict(os.environ)
@@ -87,14 +87,14 @@ def serve(source: ChainSource, truth_path: Path | None, refresh_s: float, *, fir
     arrives."""
     orders = _lines_of(sys.stdin)
     _say(state="ready")
-    if not _told_to_start(orders, source):
+    if not _is_ordered_to_start(orders, source):
         return
     cpu_began_s = time.process_time()
     with going_first(first):
         source.start()
     source.set_state("running")
     try:
-        while source.running() and not _told_to_stop(orders, refresh_s):
+        while source.running() and not _is_ordered_to_stop(orders, refresh_s):
             _say(state="sending", counters=source.counters())
     finally:
         source.stop()
@@ -117,14 +117,14 @@ def save_truth(path: Path, truth: Mapping[str, Any]) -> None:
         raise OSError(f"the simulated events could not be written to {path}: {error.strerror or error}") from error
 
 
-def _told_to_start(orders: "queue.Queue[str]", source: ChainSource) -> bool:
+def _is_ordered_to_start(orders: "queue.Queue[str]", source: ChainSource) -> bool:
     while True:
         source.set_state("ready")  # repeated, so that its page shows that the process waits
         with suppress(queue.Empty):
             return orders.get(timeout=BEAT_S) == "start"
 
 
-def _told_to_stop(orders: "queue.Queue[str]", wait_s: float) -> bool:
+def _is_ordered_to_stop(orders: "queue.Queue[str]", wait_s: float) -> bool:
     try:
         return orders.get(timeout=wait_s) in ("stop", "")
     except queue.Empty:
@@ -174,7 +174,7 @@ class SourceProcess:
             stdout=subprocess.PIPE,
             text=True,
             start_new_session=True,
-            env=_told_of(origin),
+            env=_values_of(origin),
         )
         assert self._child.stdout is not None
         self._lines = _lines_of(self._child.stdout)

@@ -395,11 +395,11 @@ def _latency_words(result: SearchResult) -> str:
     trials = [trial for trial in best.trials if trial.latency_us] if best else []
     if not best or not trials:
         return ""
-    told = ", ".join(
+    latencies = ", ".join(
         f"{name} {_rounded_range([trial.latency_us[name] for trial in trials if name in trial.latency_us])}"
         for name, _ in SHOWN_QUANTILES
     )
-    return f"At {rate(best.rate_hz)}, µs: {told}."
+    return f"At {rate(best.rate_hz)}, µs: {latencies}."
 
 
 def figure(result: SearchResult) -> Figure:

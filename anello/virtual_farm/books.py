@@ -22,36 +22,36 @@ class VirtualChain:
     settings: Callable[[Any], Mapping[str, object]]
     ledger: Callable[[Counters, Counters, MadeByBoard, CameByBoard], Ledger]
 
-    def what_is_off(self, told: dict[str, Any]) -> list[str]:
+    def what_is_off(self, books: dict[str, Any]) -> list[str]:
         """The rows that do not balance, in words. The argument is what virtual_books() of the chain's bindings
         returns."""
-        if not told["has_ended"]:  # then the node still waits for fragments that have not arrived
+        if not books["has_ended"]:  # then the node still waits for fragments that have not arrived
             return []
-        ledger = self.ledger(told["node"], told["source"], told["made"], told["came"])
+        ledger = self.ledger(books["node"], books["source"], books["made"], books["came"])
         return _in_words(row for row in ledger.all_rows if not _closes(row))
 
 
-def ledger_of(told: dict[str, Any]) -> Ledger:
+def ledger_of(books: dict[str, Any]) -> Ledger:
     """The ledger. The argument is what _engine.FarmDraw.books() returns."""
-    n_nodes: int = told["nodes"]
-    roles = each(told["roles"], n_nodes) or []
+    n_nodes: int = books["nodes"]
+    roles = each(books["roles"], n_nodes) or []
     nodes = [
         NodeCounters(book["rank"], roles[book["rank"]], book["counters"], book["has_left"], Account.of(book["account"]))
-        for book in told["books"]
+        for book in books["books"]
     ]
-    absent = dict.fromkeys(told["died"], "it died")  # also where another process has replaced it
-    return build_exchange_ledger(nodes, absent=absent, may_lose=told["may_lose"])
+    absent = dict.fromkeys(books["died"], "it died")  # also where another process has replaced it
+    return build_exchange_ledger(nodes, absent=absent, may_lose=books["may_lose"])
 
 
-def what_is_off(told: dict[str, Any]) -> list[str]:
+def what_is_off(books: dict[str, Any]) -> list[str]:
     """Rows of the farm's ledger that do not balance, in words. The argument is as for ledger_of()."""
-    return _in_words(row for row in ledger_of(told).all_rows if _is_off(row, told))
+    return _in_words(row for row in ledger_of(books).all_rows if _is_off(row, books))
 
 
-def _is_off(row: Row, told: dict[str, Any]) -> bool:
+def _is_off(row: Row, books: dict[str, Any]) -> bool:
     """True if the row should balance and does not. Where the node that took over as manager has died too, the
     builders' reports to it are lost, and the row of dead builders is not checked."""
-    if told["books_lost"] and row.name.endswith(CONSIDERED_DEAD):
+    if books["books_lost"] and row.name.endswith(CONSIDERED_DEAD):
         return False
     return not _closes(row)
 

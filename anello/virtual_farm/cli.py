@@ -33,7 +33,7 @@ def simulate(
     ] = None,
     replay: Annotated[
         int | None,
-        typer.Option(metavar="SEED", min=0, max=2**64 - 1, help="Only this one, and tell what happens."),
+        typer.Option(metavar="SEED", min=0, max=2**64 - 1, help="Only this one, and print what happens."),
     ] = None,
     change: Annotated[
         list[str] | None,

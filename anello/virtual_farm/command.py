@@ -158,10 +158,10 @@ class FarmSums:
     failed: list[int] = field(default_factory=list)
     crashed: list[int] = field(default_factory=list)  # seeds whose process crashed
 
-    def add(self, told: dict[str, Any]) -> None:
-        self.failed += told["failed"]
-        self.crashed += told["crashed"]
-        self.sums.update({name: value for name, value in told.items() if name not in ("failed", "crashed", "digest")})
+    def add(self, sums: dict[str, Any]) -> None:
+        self.failed += sums["failed"]
+        self.crashed += sums["crashed"]
+        self.sums.update({name: value for name, value in sums.items() if name not in ("failed", "crashed", "digest")})
 
     def words(self) -> str:
         return f"{self.sums['runs']:,} runs, {len(self.failed)} not explained"
@@ -186,10 +186,14 @@ def search(drawn: Drawn, order: Options, console: Console, *, as_json: bool = Fa
     with engine_errors():
         found = _swarm(world, first, order)
     console.print(found.line(world), highlight=False, soft_wrap=True)
-    shown = [_told(drawn, world, seed, crashes=seed in found.crashed) for seed in sorted(found.failed)[:MOST_SHOWN]]
-    for told in shown:
-        console.print(f"[red]seed {told['seed']}[/red]: {told['findings'][0]}", highlight=False, soft_wrap=True)
-        console.print(f"  shown by: {told['command']}", highlight=False, soft_wrap=True)
+    shown = [
+        _seed_report(drawn, world, seed, crashes=seed in found.crashed) for seed in sorted(found.failed)[:MOST_SHOWN]
+    ]
+    for seed_report in shown:
+        console.print(
+            f"[red]seed {seed_report['seed']}[/red]: {seed_report['findings'][0]}", highlight=False, soft_wrap=True
+        )
+        console.print(f"  shown by: {seed_report['command']}", highlight=False, soft_wrap=True)
     if as_json:
         print(json.dumps(found.as_json() | {"shown": shown}, indent=1))
     return BAD_NEWS if found.failed else 0
@@ -206,8 +210,8 @@ def _swarm(world: World, first: int, order: Options) -> FarmSums:
 
         calls = _calls(first, order, begun_s)
         try:
-            for told in swarm.Swarm(world, n_jobs, all_ledgers=order.all_ledgers).run(calls, hear):
-                found.add(told)
+            for sums in swarm.Swarm(world, n_jobs, all_ledgers=order.all_ledgers).run(calls, hear):
+                found.add(sums)
         except KeyboardInterrupt:
             if not found.sums["runs"]:
                 raise
@@ -232,7 +236,7 @@ def _calls(first: int, order: Options, begun_s: float) -> Iterator[tuple[int, in
         yield first + done, min(SEEDS_PER_CALL, order.n_seeds - done)
 
 
-def _told(drawn: Drawn, world: World, seed: int, *, crashes: bool) -> dict[str, Any]:
+def _seed_report(drawn: Drawn, world: World, seed: int, *, crashes: bool) -> dict[str, Any]:
     if crashes:  # end by the same signal, as this process would have
         return {
             "seed": seed,
@@ -269,7 +273,7 @@ def replay(
     console.print(f"seed {seed}: {run['scenario']}", highlight=False, soft_wrap=True)
     for fault in run["faults"]:
         console.print(f"  {fault}", highlight=False, soft_wrap=True)
-    for at_ns, lane, text in timeline.told(run["trace"]):
+    for at_ns, lane, text in timeline.events_of(run["trace"]):
         console.print(f"{at_ns * 1e-6:12.3f} ms  {run['lanes'][lane]}  {text}", highlight=False, soft_wrap=True)
     for finding in run["findings"]:
         console.print(f"[red]{finding}[/red]", highlight=False, soft_wrap=True)

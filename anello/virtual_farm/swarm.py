@@ -8,12 +8,12 @@ from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import FIRST_COMPLETED, Future, ProcessPoolExecutor, wait
 from concurrent.futures.process import BrokenProcessPool
 
-from anello.virtual_farm.worlds import Told, World
+from anello.virtual_farm.worlds import Sums, World
 
 CRASHED = "its process crashed"
 
 Call = tuple[int, int]  # first seed, and number of seeds
-Running = dict[Call, "Future[Told] | None"]
+Running = dict[Call, "Future[Sums] | None"]
 
 _world: World | None = None  # in a process of the pool
 
@@ -24,7 +24,7 @@ class Swarm:
     def __init__(self, world: World, n_jobs: int, *, all_ledgers: bool) -> None:
         self._world, self._n_jobs, self._all_ledgers = world, n_jobs, all_ledgers
 
-    def run(self, calls: Iterable[Call], hear: Callable[[], None]) -> Iterator[Told]:
+    def run(self, calls: Iterable[Call], hear: Callable[[], None]) -> Iterator[Sums]:
         """The result of each call. hear: called from time to time."""
         left = iter(calls)
         while True:
@@ -39,7 +39,7 @@ class Swarm:
 
     def _run(
         self, pool: ProcessPoolExecutor, left: Iterator[Call], running: Running, hear: Callable[[], None]
-    ) -> Iterator[Told]:
+    ) -> Iterator[Sums]:
         """Runs calls in a pool. Raises BrokenProcessPool; running then has the calls that are not done."""
         for call in left:
             running[call] = None
@@ -52,15 +52,15 @@ class Swarm:
             hear()
 
     @staticmethod
-    def _collected(running: Running) -> Iterator[Told]:
+    def _collected(running: Running) -> Iterator[Sums]:
         wait([one for one in running.values() if one], return_when=FIRST_COMPLETED)
         for call, one in [*running.items()]:
             if one and one.done():
-                told = one.result()
+                sums = one.result()
                 del running[call]
-                yield told
+                yield sums
 
-    def _apart(self, begin: int, n_seeds: int) -> Iterator[Told]:
+    def _apart(self, begin: int, n_seeds: int) -> Iterator[Sums]:
         """Divides a call by halves, until the crash is traced to one seed."""
         try:
             with self._pool(1) as pool:
@@ -88,6 +88,6 @@ def _begin(world: World) -> None:
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # only the first process handles Ctrl-C
 
 
-def _in_process(begin: int, n_seeds: int, *, all_ledgers: bool) -> Told:
+def _in_process(begin: int, n_seeds: int, *, all_ledgers: bool) -> Sums:
     assert _world is not None
     return {"crashed": []} | _world.judged(begin, n_seeds, all_ledgers=all_ledgers)

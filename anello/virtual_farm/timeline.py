@@ -21,7 +21,7 @@ MARKS = {
 }
 
 
-def told(trace: Sequence[Line]) -> Iterator[tuple[int, int, str]]:
+def events_of(trace: Sequence[Line]) -> Iterator[tuple[int, int, str]]:
     """Time in ns, node, and the event there, without messages and complete packets."""
     for kind, at_ns, _until_ns, node, _other, text in trace:
         if kind in ("process", "link", "fault") or (kind == "built" and "lacks" in text):

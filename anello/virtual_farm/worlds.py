@@ -9,12 +9,12 @@ from anello.virtual_farm import books
 
 LEDGERS_PER_CALL = 4  # runs of each call that are also judged by the ledger, which takes ten times as long
 
-Told = dict[str, Any]  # sums, and `failed` seeds
+Sums = dict[str, Any]  # sums, and `failed` seeds
 Run = dict[str, Any]  # scenario, lanes, faults, findings, trace (timeline.Line), digest
 
 
 class World(Protocol):
-    def judged(self, begin: int, n_seeds: int, *, all_ledgers: bool) -> Told: ...
+    def judged(self, begin: int, n_seeds: int, *, all_ledgers: bool) -> Sums: ...
     def reduced(self, seed: int) -> list[str]:
         """The settings of a failing seed, without those that do not matter for its failure."""
         ...
@@ -31,10 +31,10 @@ class Farms:
     def __init__(self, draw: Any) -> None:
         self._draw = draw
 
-    def judged(self, begin: int, n_seeds: int, *, all_ledgers: bool) -> Told:
+    def judged(self, begin: int, n_seeds: int, *, all_ledgers: bool) -> Sums:
         """Judges runs by their outcome, and the first ones also by the ledger."""
-        told: Told = self._draw.search(begin, n_seeds)
-        return _with_ledgers(told, range(begin, begin + n_seeds), lambda seed: self._off(seed, []), all_ledgers)
+        sums: Sums = self._draw.search(begin, n_seeds)
+        return _with_ledgers(sums, range(begin, begin + n_seeds), lambda seed: self._off(seed, []), all_ledgers)
 
     def reduced(self, seed: int) -> list[str]:
         changes: list[str] = self._draw.reduce(seed)
@@ -63,10 +63,10 @@ class Chains:
     def __init__(self, engine: Any, chain: books.VirtualChain, settings: Sequence[str]) -> None:
         self._engine, self._chain, self._settings = engine, chain, list(settings)
 
-    def judged(self, begin: int, n_seeds: int, *, all_ledgers: bool) -> Told:
+    def judged(self, begin: int, n_seeds: int, *, all_ledgers: bool) -> Sums:
         """Judges runs in the same way as farms."""
-        told: Told = self._engine.virtual_search(begin, n_seeds, self._settings)
-        return _with_ledgers(told, range(begin, begin + n_seeds), lambda seed: self._off(seed, []), all_ledgers)
+        sums: Sums = self._engine.virtual_search(begin, n_seeds, self._settings)
+        return _with_ledgers(sums, range(begin, begin + n_seeds), lambda seed: self._off(seed, []), all_ledgers)
 
     def reduced(self, seed: int) -> list[str]:
         changes: list[str] = self._engine.virtual_reduce(seed, self._settings)
@@ -87,8 +87,8 @@ class Chains:
         return self._chain.what_is_off(self._engine.virtual_books(seed, [*self._settings, *changes]))
 
 
-def _with_ledgers(told: Told, seeds: range, off: Callable[[int], list[str]], all_ledgers: bool) -> Told:
+def _with_ledgers(sums: Sums, seeds: range, off: Callable[[int], list[str]], all_ledgers: bool) -> Sums:
     """Adds the ledgers' judgement. off: the rows of a seed's ledger that do not balance."""
     looked_at = seeds if all_ledgers else seeds[:LEDGERS_PER_CALL]
-    failed = [seed for seed in looked_at if seed not in told["failed"] and off(seed)]
-    return told | {"ledgers": len(looked_at), "failed": [*told["failed"], *failed]}
+    failed = [seed for seed in looked_at if seed not in sums["failed"] and off(seed)]
+    return sums | {"ledgers": len(looked_at), "failed": [*sums["failed"], *failed]}

@@ -154,12 +154,12 @@ def _to_capture(paths: list[Path], output: Path, first_port: int, ports: int) ->
         print(events.note)
 
 
-def _to_zfits(file: Path, folder: Path, camera: str, streams: int, told: tuple[str, int, float]) -> None:
+def _to_zfits(file: Path, folder: Path, camera: str, streams: int, options: tuple[str, int, float]) -> None:
     """Writes zfits files; the user gives the data model, the telescope and the photo-electrons per count."""
     from . import events
     from .cta import cameras, dl0v1, r1v1
 
-    model, telescope, pe_per_count = told
+    model, telescope, pe_per_count = options
     if model not in dl0v1.MODELS:
         raise ConfigError("--model", f"must be one of {', '.join(dl0v1.MODELS)}", model, "R1v1 is what cameras write.")
     if not file.is_file():

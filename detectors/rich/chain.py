@@ -95,7 +95,7 @@ class RichChain(Chain):
         try:
             return decisions.read(path)
         except (OSError, KeyError, IndexError, ValueError, RuntimeError) as error:
-            end.notices.tell(f"{path} cannot be read: {error}; scores are of the events kept for displays")
+            end.notices.report(f"{path} cannot be read: {error}; scores are of the events kept for displays")
             return None
 
 

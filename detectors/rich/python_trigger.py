@@ -75,7 +75,7 @@ class PythonTrigger:
     def __init__(self, function: Decide, name: str) -> None:
         self._function, self.name = function, name
         self._lock = threading.Lock()
-        self._told = False
+        self._has_noted = False
         self._notices: list[str] = []
 
     def __call__(self, *columns: NDArray[Any]) -> Columns | None:
@@ -88,9 +88,9 @@ class PythonTrigger:
 
     def _note(self, text: str) -> None:
         with self._lock:
-            if not self._told:
+            if not self._has_noted:
                 self._notices.append(f"{self.name} raised an exception; the batch has no rings. The first one:\n{text}")
-            self._told = True
+            self._has_noted = True
 
     def take_notices(self) -> list[str]:
         """Notices since the last call."""

@@ -109,7 +109,7 @@ def tried(transport: str, moment: Moment, more: Sequence[str], network: Star | N
         strike(nodes[moment.victim], moment, network)
         if moment.what == "kill":
             nodes[moment.victim].wait()
-            server.tell_dead(moment.victim, "killed")
+            server.report_dead(moment.victim, "killed")
         codes = [ended(node) for node in nodes]
         crashed = sum(code < 0 for rank, code in enumerate(codes) if rank != moment.victim)
         report = Path(folder) / "report/summary.json"
@@ -151,8 +151,12 @@ def audited(report: Path, summary: dict[str, Any]) -> tuple[int, list[str]]:
     managers = [block for name, block in counters.items() if name.endswith(".manager") and block.get("meps_assigned")]
     manager = max(managers, key=lambda one: (one.get("takeovers", 0), one["meps_assigned"]), default=None)
     if node_of and manager:
-        n_told = manager["meps_complete"] + manager["meps_incomplete"]
-        if not n_told <= len(node_of) <= n_told + manager["meps_lost_with_builder"] + manager["meps_open_at_end"]:
+        n_reported = manager["meps_complete"] + manager["meps_incomplete"]
+        if (
+            not n_reported
+            <= len(node_of)
+            <= n_reported + manager["meps_lost_with_builder"] + manager["meps_open_at_end"]
+        ):
             off.append(f"{len(node_of)} packets are in files, and the manager counts {manager}")
     return len(node_of), off
 

@@ -160,11 +160,11 @@ def counters_of(rank: int, n_nodes: int) -> CounterDict:
 def account_of(rank: int, n_nodes: int) -> Account:
     """The numbers of counters_of(), by identity."""
     ranks = range(n_nodes)
-    told = tuple(ReportedAccount(one, 1000 + one, N_MEPS, 0, False, frozenset()) for one in ranks)
+    reported = tuple(ReportedAccount(one, 1000 + one, N_MEPS, 0, False, frozenset()) for one in ranks)
     return Account(
         life=1000 + rank, sent_to={one: SentAccount(N_MEPS, True) for one in ranks},
         come_from={one: ReceivedAccount(N_MEPS, N_MEPS, 0, True) for one in ranks},
-        handed_on={n_nodes * (N_MEPS - 1) + rank: 0}, builders=told if rank == 0 else (),
+        handed_on={n_nodes * (N_MEPS - 1) + rank: 0}, builders=reported if rank == 0 else (),
     )  # fmt: skip
 
 
@@ -199,7 +199,7 @@ class FakeNode:
     def __init__(self, values: dict[str, Any], failure: str = "") -> None:
         self.values, self.calls = values, []
         self.peers: dict[int, bytes] = {}
-        self.told: list[str] = []  # states
+        self.reported_states: list[str] = []
         self._failure, self._ended = failure, threading.Event()
         if failure:
             self._ended.set()
@@ -225,7 +225,7 @@ class FakeNode:
         self._ended.set()
 
     def set_state(self, word: str) -> None:
-        self.told.append(word)
+        self.reported_states.append(word)
 
     def finish(self) -> None:
         """The manager, which is another node, says that the run is over."""

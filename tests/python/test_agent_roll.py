@@ -9,7 +9,15 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from anello.control.agent.agent_list import AgentList
-from anello.control.agent.messages import FROM_AGENTS, AgentHello, NodeOrder, NodeTold, nodes_of, pages_of, told
+from anello.control.agent.messages import (
+    FROM_AGENTS,
+    AgentHello,
+    NodeOrder,
+    NodeReport,
+    nodes_of,
+    pages_of,
+    reports_message,
+)
 from anello.exchange.rendezvous.messages import Message, Outgoing
 from anello.exchange.rendezvous.protocol import Pace
 
@@ -35,8 +43,8 @@ def only(answers: list[Outgoing]) -> Message:
 def test_an_agent_is_known_by_its_name_and_heard() -> None:
     known = roll()
     assert only(known.on_message(A, hello(), 0.0)).kind == "welcome"
-    node = NodeTold("run", 1, 4711)
-    assert known.on_message(A, told([node], {"anello.node.4711": b"page"}), 1.0) == []
+    node = NodeReport("run", 1, 4711)
+    assert known.on_message(A, reports_message([node], {"anello.node.4711": b"page"}), 1.0) == []
     agent = known.agents["rack1"]
     assert (agent.nodes, agent.pages) == ((node,), {"anello.node.4711": b"page"})
     assert known.identities() == {A}
@@ -50,7 +58,7 @@ def test_who_is_not_known_is_asked_who_it_is() -> None:
     """After a restart of the control room agents talk to one that has never seen them."""
     known = roll()
     assert only(known.on_message(A, Message("alive"), 0.0)).kind == "who"
-    assert only(known.on_message(A, told([], {}), 0.0)).kind == "who"
+    assert only(known.on_message(A, reports_message([], {}), 0.0)).kind == "who"
     assert known.on_message(A, Message("leave"), 0.0) == []
 
 
@@ -118,7 +126,7 @@ def test_a_run_that_is_no_name_of_a_directory_is_refused(run: Any) -> None:
     with pytest.raises(ValueError, match="run must be the name"):
         NodeOrder.of(Message("start", fields, (b"", b"")))
     with pytest.raises(ValueError, match="run, state and cause must be text"):
-        nodes_of(Message("told", {"nodes": [asdict(NodeTold("x", 1, 2)) | {"run": run}]}))
+        nodes_of(Message("told", {"nodes": [asdict(NodeReport("x", 1, 2)) | {"run": run}]}))
 
 
 @pytest.mark.parametrize("names", [["a"], ["a", "b", "c"], "ab", [1, 2], None])

@@ -140,7 +140,7 @@ class Farm:
     def managed(self, name: str) -> int:
         return self.nodes[0].count("manager", name)
 
-    def goes_on_without(self, n_lost: int = 1) -> None:
+    def continues_without(self, n_lost: int = 1) -> None:
         """Within the time limit the manager misses this number of nodes, and packets are built all the same."""
         assert eventually(lambda: self.managed("nodes_lost") == n_lost, GO_ON_S)
         for name in ("events_built", "mfps_received"):
@@ -261,7 +261,7 @@ def test_a_killed_builder(begin: Begin) -> None:
     farm = begin('["em+ru+bu", "ru", "bu"]')
     farm.nodes[2].counts_to("builder", "meps_complete", 1)  # else it may hold nothing yet
     farm.nodes[2].kill()
-    farm.goes_on_without()
+    farm.continues_without()
     farm.takes_in(2).counts_on("builder", "meps_complete")
     summary = farm.ends()
     manager = counted(summary, 0, "manager")
@@ -276,7 +276,7 @@ def test_a_killed_builder(begin: Begin) -> None:
 def test_a_killed_readout_unit(begin: Begin, tmp_path: Path) -> None:
     farm = begin('["em+ru+bu", "bu", "ru"]', "output.to=store")
     farm.nodes[2].kill()
-    farm.goes_on_without()
+    farm.continues_without()
     farm.nodes[1].counts_on("builder", "meps_incomplete")
     farm.takes_in(2).counts_on("readout", "mfps_sent")
     farm.nodes[1].counts_on("builder", "meps_complete")
@@ -387,7 +387,7 @@ def test_a_stalled_node(begin: Begin, transport: tuple[str, str], protocol: str)
     farm = begin(ALL, f"exchange.protocol={protocol}")
     stalled = farm.nodes[2]
     stalled.process.send_signal(signal.SIGSTOP)
-    farm.goes_on_without()
+    farm.continues_without()
     stalled.process.send_signal(signal.SIGCONT)
     stalled.ends_by_itself()
     assert "anello: the event manager, node 0, is down: " in stalled.said
@@ -424,7 +424,7 @@ def test_a_builder_that_stood_still_tells_what_it_built_all_the_same(begin: Begi
 def test_a_cut_link(begin: Begin, namespaces: Star) -> None:
     farm = begin(ALL, star=namespaces)
     namespaces.cut(2)
-    farm.goes_on_without()
+    farm.continues_without()
     farm.nodes[2].ends_by_itself()
     assert "anello: the event manager, node 0, is down: " in farm.nodes[2].said
     namespaces.mend(2)
@@ -459,7 +459,7 @@ def test_a_standby_takes_over_from_a_killed_manager_and_node_1_reports(
         farm = Farm(stack, tmp_path, transport, '["all+sb"]', meet=meet)
         manager, standby, other = farm.nodes
         manager.kill()
-        server.tell_dead(0, "killed")
+        server.report_dead(0, "killed")
         standby.counts_to("manager", "takeovers", 1)
         for node in (standby, other):
             node.counts_on("builder", "events_built")

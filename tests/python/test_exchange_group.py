@@ -74,8 +74,8 @@ def test_nodes_meet_start_and_end(stack: ExitStack, join: Join, n: int) -> None:
     together(groups, lambda group: group.barrier())
     assert len({group.farm_id for group in groups}) == 1
     for group in groups:
-        group.tell(b"built %d" % group.rank)
-    assert eventually(lambda: len(groups[0].told()) == n)
+        group.report(b"built %d" % group.rank)
+    assert eventually(lambda: len(groups[0].reports()) == n)
     groups[0].stop_all("the time is over")
     assert [eventually(group.stop_wanted) for group in groups] == ["the time is over"] * n
     records = together(groups, lambda group: group.gather(b"record %d" % group.rank))
@@ -92,7 +92,7 @@ def test_a_node_that_dies_and_comes_again(stack: ExitStack, join: Join) -> None:
     first, second = all_of([join(server, rank, 2) for rank in range(2)])
     together([first, second], lambda group: group.meet(b"old"))
     together([first, second], lambda group: group.barrier())
-    server.tell_dead(1, "killed by signal 9")
+    server.report_dead(1, "killed by signal 9")
     assert eventually(first.news) == [News(1, "killed by signal 9")]
     again = join(server, 1, 2).result(LIMIT_S)
     assert again.comes_again

@@ -105,13 +105,13 @@ def test_what_a_node_published_is_asked_of_those_that_stayed_to_the_end(farm: li
         assert any(row.level == "records" for row in (*ledger.rows, *ledger.boards)) is asked
 
 
-N_UNTOLD = 4
-LOST = frozenset(range(100, 100 + N_UNTOLD))
+N_UNREPORTED = 4
+LOST = frozenset(range(100, 100 + N_UNREPORTED))
 
 
 def kill_last(farm: list[CounterDict], n_before: int = 100) -> dict[int, Account]:
-    """Node 2 dies: its record is gone, N_UNTOLD packets with it, and what had come from it is known by the others. The
-    accounts that they leave then."""
+    """Node 2 dies: its record is gone, N_UNREPORTED packets with it; the others know what they had received from it.
+    Returns the accounts that they leave then."""
     for counters in farm[:2]:
         add(counters, "readout", mfps_sent=-10, mfps_lost_to_dead_builder=10)
         counters["readout"]["sent_to_dead_builder"] = synthetic.N_MEPS - 10
@@ -119,9 +119,9 @@ def kill_last(farm: list[CounterDict], n_before: int = 100) -> dict[int, Account
         n_without = synthetic.N_MEPS - n_before
         add(counters, "builder", mfps_received=-n_without, meps_complete=-n_without, meps_incomplete=n_without,
             sources_missing=n_without, sources_gone=n_without)  # fmt: skip
-    n_told, n_incomplete = synthetic.N_MEPS - N_UNTOLD, 2 * (synthetic.N_MEPS - n_before)
-    add(farm[0], "manager", meps_complete=-N_UNTOLD - n_incomplete, meps_incomplete=n_incomplete,
-        meps_lost_with_builder=N_UNTOLD, complete_at_lost_builders=n_told)  # fmt: skip
+    n_reported, n_incomplete = synthetic.N_MEPS - N_UNREPORTED, 2 * (synthetic.N_MEPS - n_before)
+    add(farm[0], "manager", meps_complete=-N_UNREPORTED - n_incomplete, meps_incomplete=n_incomplete,
+        meps_lost_with_builder=N_UNREPORTED, complete_at_lost_builders=n_reported)  # fmt: skip
     accounts = {}
     for rank in range(2):
         whole = synthetic.account_of(rank, N)
@@ -132,7 +132,7 @@ def kill_last(farm: list[CounterDict], n_before: int = 100) -> dict[int, Account
     others = [
         ReportedAccount(rank, 1000 + rank, n_before, synthetic.N_MEPS - n_before, False, frozenset()) for rank in (0, 1)
     ]
-    accounts[0] = replace(accounts[0], builders=(*others, ReportedAccount(2, 1002, n_told, 0, True, LOST)))
+    accounts[0] = replace(accounts[0], builders=(*others, ReportedAccount(2, 1002, n_reported, 0, True, LOST)))
     return accounts
 
 
@@ -144,9 +144,9 @@ def test_what_is_lost_with_a_node_is_counted(farm: list[CounterDict]) -> None:
     accounts = kill_last(farm)
     ledger = ledger_of(farm, {2: "killed by signal 9"}, accounts=accounts)
     assert ledger.problems == []
-    assert parts_of(ledger, "assigned")["lost with their builder"] == N_UNTOLD
-    told = parts_of(ledger, "built complete")
-    assert told["by builders that are gone, as they reported"] == synthetic.N_MEPS - N_UNTOLD
+    assert parts_of(ledger, "assigned")["lost with their builder"] == N_UNREPORTED
+    parts = parts_of(ledger, "built complete")
+    assert parts["by builders that are gone, as they reported"] == synthetic.N_MEPS - N_UNREPORTED
     assert parts_of(ledger, "all nodes: taken for sending")["not sent, the builder was gone"] == 20
     assert parts_of(ledger, "all nodes: that packets lack")["their source was gone, or had not come"] == 400
     assert "sent, and come from nodes that are gone" in {row.name for row in ledger.rows}
@@ -178,7 +178,7 @@ def go_on(farm: list[CounterDict], accounts: dict[int, Account], n_found: int = 
     accounts[2] = replace(
         synthetic.account_of(2, N), handed_on={mep: int(mep == found[-1]) for mep in found}, sent_to={}, come_from={}
     )
-    n_not = N_UNTOLD - n_found
+    n_not = N_UNREPORTED - n_found
     add(farm[2], "builder", meps_complete=-n_not - 1, meps_incomplete=1, meps_left=n_not)
 
 
@@ -200,7 +200,7 @@ def test_last_words_count_by_their_numbers(farm: list[CounterDict]) -> None:
     go_on(farm, accounts)
     accounts[2] = replace(accounts[2], handed_on=dict.fromkeys(range(200, 203), 0))
     ledger = ledger_of(farm, left=(2,), accounts=accounts)
-    assert parts_of(ledger, "assigned")["lost with their builder"] == N_UNTOLD
+    assert parts_of(ledger, "assigned")["lost with their builder"] == N_UNREPORTED
     assert parts_of(ledger, "node 2: built, and considered dead")["unexplained"] == 3
     assert not ledger.balanced
 
@@ -210,7 +210,7 @@ def test_last_words_of_another_life_do_not_count(farm: list[CounterDict]) -> Non
     go_on(farm, accounts)
     accounts[2] = replace(accounts[2], life=7)
     nodes = [NodeCounters(rank, "ru+bu", farm[rank], rank == 2, accounts[rank]) for rank in range(N)]
-    assert reconciled(nodes, lost=True) == Reconciled(0, 0, N_UNTOLD)
+    assert reconciled(nodes, lost=True) == Reconciled(0, 0, N_UNREPORTED)
 
 
 def test_a_node_that_left_is_balanced_by_itself_and_counts_as_gone_for_the_others(farm: list[CounterDict]) -> None:
@@ -339,9 +339,9 @@ def test_what_the_manager_heard_nothing_of_at_its_end_is_matched_by_numbers(farm
     add(farm[0], "manager", meps_complete=-4, meps_open_at_end=4)
     add(farm[1], "builder", meps_complete=-2, meps_incomplete=1, meps_left=1)
     accounts = {rank: synthetic.account_of(rank, N) for rank in range(N)}
-    told = list(accounts[0].builders)
-    told[1] = replace(told[1], n_complete=synthetic.N_MEPS - 4, untold=LOST)
-    accounts[0] = replace(accounts[0], builders=tuple(told))
+    reports = list(accounts[0].builders)
+    reports[1] = replace(reports[1], n_complete=synthetic.N_MEPS - 4, unreported=LOST)
+    accounts[0] = replace(accounts[0], builders=tuple(reports))
     accounts[1] = replace(accounts[1], handed_on=dict(zip(sorted(LOST)[:3], (0, 0, 1), strict=True)))
     ledger = ledger_of(farm, accounts=accounts)
     assert ledger.problems == []
@@ -356,13 +356,13 @@ def test_what_the_manager_heard_nothing_of_at_its_end_is_matched_by_numbers(farm
 def test_builders_beyond_those_noted_are_counted_and_not_what_is_left(farm: list[CounterDict]) -> None:
     accounts = kill_last(farm)
     accounts[0] = replace(accounts[0], builders=tuple(
-        replace(told, untold=frozenset()) if told.is_lost else told for told in accounts[0].builders))  # fmt: skip
+        replace(one, unreported=frozenset()) if one.is_lost else one for one in accounts[0].builders))  # fmt: skip
     killed = {2: "killed by signal 9"}
-    assert parts_of(ledger_of(farm, killed, accounts=accounts), "assigned")["unexplained"] == N_UNTOLD
-    add(farm[0], "manager", lost_and_not_noted=N_UNTOLD)
+    assert parts_of(ledger_of(farm, killed, accounts=accounts), "assigned")["unexplained"] == N_UNREPORTED
+    add(farm[0], "manager", lost_and_not_noted=N_UNREPORTED)
     ledger = ledger_of(farm, killed, accounts=accounts)
     assert ledger.problems == []
-    assert parts_of(ledger, "assigned")["lost with builders beyond those noted"] == N_UNTOLD
+    assert parts_of(ledger, "assigned")["lost with builders beyond those noted"] == N_UNREPORTED
 
 
 def test_what_came_twice_counts_once(farm: list[CounterDict]) -> None:

@@ -38,7 +38,7 @@ except StartError as error:
     sys.exit(1)
 assert group.meet(b"address %d" % rank) == {other: b"address %d" % other for other in range(size)}
 group.barrier()
-group.tell(b"built %d" % rank)
+group.report(b"built %d" % rank)
 if rank == 0:
     group.stop_all("the time is over")
 while not group.stop_wanted():
@@ -46,7 +46,7 @@ while not group.stop_wanted():
 records = group.gather(b"record %d" % rank)
 assert records == ([(other, b"record %d" % other) for other in range(size)] if rank == 0 else [])
 if rank == 0:
-    assert group.told() == {other: b"built %d" % other for other in range(size)}
+    assert group.reports() == {other: b"built %d" % other for other in range(size)}
 assert not group.comes_again and group.news() == []
 group.close()
 print(f"<{rank} of {size} in farm {group.farm_id}>", flush=True)

@@ -92,7 +92,7 @@ def test_nodes_run_together_and_the_leader_has_it_all(stack: ExitStack, tmp_path
         assert node.values["packing"] == 600
         assert node.values["fabric.transport"] == "ucx"
         assert (node.values["chain"], node.values["host"]) == ("exchange", socket.gethostname())  # of the run
-        assert (node.told[:2], node.told[-1]) == (["ready", "running"], "ended")
+        assert (node.reported_states[:2], node.reported_states[-1]) == (["ready", "running"], "ended")
     assert len({node.values["farm_id"] for node in farm.nodes.values()}) == 1
     assert "built:" in farm.output.getvalue()
 
@@ -123,7 +123,7 @@ def test_without_the_leader_each_node_ends_in_order_and_leaves_what_it_knows(sta
     farm = Farm(stack, 3, tmp_path, "run.duration_s=1000")
     leader, *others = farm.start_all()
     eventually(lambda: sum("start" in node.calls for node in list(farm.nodes.values())) == 3)
-    farm.server.tell_dead(0, "killed by signal 9")
+    farm.server.report_dead(0, "killed by signal 9")
     why = "node 0, which leads the run, is gone: killed by signal 9"
     for rank, running in enumerate(others, 1):
         ended = running.result(LIMIT_S)
@@ -173,7 +173,7 @@ def test_a_killed_node_is_named_and_taken_out(stack: ExitStack, tmp_path: Path) 
     farm = Farm(stack, 2, tmp_path, "run.duration_s=1")
     running = farm.start_all()
     eventually(lambda: "start" in getattr(farm.nodes.get(1), "calls", []))
-    farm.server.tell_dead(1, "killed by signal 9")
+    farm.server.report_dead(1, "killed by signal 9")
     with pytest.raises(StartError, match=r"was considered dead"):
         running[1].result(LIMIT_S)
     record = running[0].result(LIMIT_S).record
@@ -188,7 +188,7 @@ def test_a_node_that_comes_again_is_connected_anew(stack: ExitStack, tmp_path: P
     farm = Farm(stack, 2, tmp_path, "run.duration_s=2")
     running = farm.start_all()
     eventually(lambda: "start" in getattr(farm.nodes.get(1), "calls", []))
-    farm.server.tell_dead(1, "killed by signal 9")
+    farm.server.report_dead(1, "killed by signal 9")
     with pytest.raises(StartError):
         running[1].result(LIMIT_S)
     again = farm.start(1)
@@ -244,7 +244,7 @@ def test_sizes_that_cannot_be() -> None:
 
 
 # --- Progress -----------------------------------------------------------------------------------------------------
-def told(time_s: float, n_bytes: int, **more: int) -> bytes:
+def report(time_s: float, n_bytes: int, **more: int) -> bytes:
     return b'{"time_s": %f, "progress": {"bytes_built": %d, "meps_built": 9%s}}' % (
         time_s, n_bytes, b"".join(b', "%s": %d' % (name.encode(), value) for name, value in more.items()))  # fmt: skip
 
@@ -252,9 +252,9 @@ def told(time_s: float, n_bytes: int, **more: int) -> bytes:
 def test_progress_shows_rates_of_nodes_credits_and_who_is_gone() -> None:
     gone: dict[int, str] = {}
     meter = ExchangeMeter(2, gone)
-    meter.look({0: told(1, 0), 1: told(1, 0)}, 1.0)
+    meter.look({0: report(1, 0), 1: report(1, 0)}, 1.0)
     gone[1] = "killed"
-    now = {0: told(2, 10**9, credits_free=3), 1: told(1.5, 10**9, credits_free=20)}
+    now = {0: report(2, 10**9, credits_free=3), 1: report(1.5, 10**9, credits_free=20)}
     shown = {item.label: item.value for item in meter.look(now, 2.0).items}
     assert shown["built"] == "24.00 Gb/s, 18 packets, now 0 /s"
     assert shown["nodes, Gb/s"] == "8.00  16.00"

@@ -26,7 +26,7 @@ class Broken(RunControl):
         self._error = error
 
     def may_start(self) -> bool:
-        self.tell("ready")
+        self.announce("ready")
         raise self._error
 
 

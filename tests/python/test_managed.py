@@ -25,9 +25,9 @@ def lead_a_run(managed: Managed, seen: list[bool]) -> None:
     with managed.interruptible() as interruption:
         seen.append(managed.may_start())
         if seen[-1]:
-            managed.tell("running")
+            managed.announce("running")
             interruption.wait(60)
-        managed.tell("ended")
+        managed.announce("ended")
 
 
 def run_in_thread(managed: Managed, monkeypatch: pytest.MonkeyPatch) -> tuple[threading.Thread, list[bool]]:

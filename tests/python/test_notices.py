@@ -36,16 +36,16 @@ class Operator:
     def hear(self, notice: Notice) -> None:
         self.heard.append((self.clock.now_s, notice.text, notice.times))
 
-    def tell(self, at_s: float, text: str) -> None:
+    def report(self, at_s: float, text: str) -> None:
         self.clock.now_s = at_s
         self.notices.look()
-        self.notices.tell(text)
+        self.notices.report(text)
 
 
 def test_a_notice_is_told_at_once_and_the_same_once_a_second() -> None:
     operator = Operator()
     for at_s in (0.0, 0.25, 0.5, 0.75, 1.25, 5.0):
-        operator.tell(at_s, "board 3 is silent")
+        operator.report(at_s, "board 3 is silent")
     assert operator.heard == [
         (0.0, "board 3 is silent", 1),
         (1.25, "board 3 is silent", 3),
@@ -57,9 +57,9 @@ def test_a_notice_is_told_at_once_and_the_same_once_a_second() -> None:
 
 def test_the_same_with_other_numbers_is_the_same_and_another_board_is_not() -> None:
     operator = Operator()
-    operator.tell(0.0, "board 3: 12 datagrams of strangers so far")
-    operator.tell(0.1, "board 3: 1,500 datagrams of strangers so far")
-    operator.tell(0.1, "board 4: 12 datagrams of strangers so far")
+    operator.report(0.0, "board 3: 12 datagrams of strangers so far")
+    operator.report(0.1, "board 3: 1,500 datagrams of strangers so far")
+    operator.report(0.1, "board 4: 12 datagrams of strangers so far")
     assert [text for _, text, _ in operator.heard] == [
         "board 3: 12 datagrams of strangers so far", "board 4: 12 datagrams of strangers so far",
     ]  # fmt: skip
@@ -69,8 +69,8 @@ def test_the_same_with_other_numbers_is_the_same_and_another_board_is_not() -> N
 
 def test_what_waits_is_told_though_nothing_else_happens() -> None:
     operator = Operator()
-    operator.tell(0.0, "late")
-    operator.tell(0.9, "late")
+    operator.report(0.0, "late")
+    operator.report(0.9, "late")
     operator.clock.now_s = 1.0
     operator.notices.look()
     assert [at_s for at_s, _, _ in operator.heard] == [0.0, 1.0]
@@ -80,15 +80,15 @@ def test_what_waits_is_told_though_nothing_else_happens() -> None:
 
 def test_a_clock_that_is_set_back_silences_nothing() -> None:
     operator = Operator()
-    operator.tell(1000.0, "late")
-    operator.tell(0.0, "late")
+    operator.report(1000.0, "late")
+    operator.report(0.0, "late")
     assert len(operator.heard) == 2
 
 
 def test_what_is_kept_is_bounded_and_says_so() -> None:
     operator = Operator()
     for number in range(MOST_KEPT + 7):
-        operator.notices.tell(f"board {number} is silent")
+        operator.notices.report(f"board {number} is silent")
     kept = operator.notices.kept()
     assert len(kept) == MOST_KEPT + 1
     assert kept[-1].text == "and 7 more, which the log has"
@@ -97,7 +97,7 @@ def test_what_is_kept_is_bounded_and_says_so() -> None:
 
 def test_details_are_for_the_log_alone() -> None:
     operator = Operator()
-    operator.notices.tell("time: 10 s", "detail")
+    operator.notices.report("time: 10 s", "detail")
     assert operator.heard == [(0.0, "time: 10 s", 1)]
     assert operator.notices.kept() == ()
 
@@ -109,7 +109,7 @@ def test_the_engines_lines_say_how_grave_they_are() -> None:
         "nobody sends",
         ("cannot write /data: disk full", "bad"),
     ]
-    operator.notices.tell_all(lines)
+    operator.notices.report_all(lines)
     assert [notice.severity for notice in operator.notices.kept()] == ["info", "warning", "bad"]
     assert [notice.words for notice in operator.notices.kept()][1:] == [
         "warning: nobody sends", "bad: cannot write /data: disk full",
@@ -117,15 +117,15 @@ def test_the_engines_lines_say_how_grave_they_are() -> None:
 
 
 def test_of_several_nodes_each_is_kept_once_in_time() -> None:
-    told = [Notice(3, "node 2 is down"), Notice(1, "node 2 is down"), Notice(2, "node 1 is down")]
-    assert each_once(told) == (Notice(1, "node 2 is down"), Notice(2, "node 1 is down"))
+    notices = [Notice(3, "node 2 is down"), Notice(1, "node 2 is down"), Notice(2, "node 1 is down")]
+    assert each_once(notices) == (Notice(1, "node 2 is down"), Notice(2, "node 1 is down"))
 
 
 def test_a_notice_reads_back_and_is_readable() -> None:
     notice = Notice(BEGAN_NS, "board 3 is silent", "bad", 4)
-    told = json.loads(json.dumps(notice.as_dict()))
-    assert Notice.of(told) == notice
-    assert datetime.fromisoformat(told["time"]).timestamp() == BEGAN_NS * 1e-9
+    values = json.loads(json.dumps(notice.as_dict()))
+    assert Notice.of(values) == notice
+    assert datetime.fromisoformat(values["time"]).timestamp() == BEGAN_NS * 1e-9
     assert notice.line == f"{notice.when:%H:%M:%S} bad: board 3 is silent (4 times)"
 
 
@@ -142,7 +142,7 @@ def test_the_log_has_time_severity_and_text_and_is_appended_to(tmp_path: Path) -
         notices = Notices(clock=lambda: BEGAN_NS)
         with RunLog(path) as log:
             notices.listeners.append(log.write)
-            notices.tell(text)
+            notices.report(text)
             assert text[:10] in path.read_text(), "at once, not at the end"
     first, second = path.read_text().splitlines()
     when, severity, text = first.split(maxsplit=2)

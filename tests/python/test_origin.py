@@ -16,7 +16,7 @@ from hypothesis import strategies as st
 from anello import registry
 from anello.configuration import origin
 from anello.configuration.load import load
-from anello.configuration.origin import Origin, commit, digest, iso, node_values, tell_beside
+from anello.configuration.origin import Origin, commit, digest, iso, node_values, write_beside
 from anello.report import html, summary
 
 
@@ -59,14 +59,14 @@ def test_times_are_utc() -> None:
 def test_a_node_is_told_which_run_it_is_of() -> None:
     config = load(None, ["run.name=shift"])
     made = Origin.of(config, started_ns=0, command=["/usr/bin/anello", "run", "a b.toml"])
-    told = node_values(replace(made, number=41))
-    assert (told["run_number"], told["run_name"], told["chain"]) == (41, "shift", config.chain)
-    assert (told["started"], told["counter_page"]) == ("1970-01-01T00:00:00.000Z", f"/anello.node.{os.getpid()}")
-    assert told["config_digest"] == made.config_digest
-    assert told["configuration"] == made.configuration
+    values = node_values(replace(made, number=41))
+    assert (values["run_number"], values["run_name"], values["chain"]) == (41, "shift", config.chain)
+    assert (values["started"], values["counter_page"]) == ("1970-01-01T00:00:00.000Z", f"/anello.node.{os.getpid()}")
+    assert values["config_digest"] == made.config_digest
+    assert values["configuration"] == made.configuration
     assert made.command == "anello run 'a b.toml'"
     assert node_values(made)["run_number"] == 0
-    assert node_values(None) == {"counter_page": told["counter_page"]}
+    assert node_values(None) == {"counter_page": values["counter_page"]}
 
 
 # --- The program --------------------------------------------------------------------------------------------------
@@ -116,9 +116,9 @@ def test_the_version_is_one() -> None:
 def test_summary_and_report_say_where_a_run_comes_from() -> None:
     made = Origin.of(load(None, ["run.name=shift"]), started_ns=0, command=["anello", "run", "<b>.toml"])
     record = replace(synthetic.record(), origin=replace(made, number=41))
-    told = summary.summary(record)["origin"]
-    assert (told["number"], told["started"], told["command"]) == (41, "1970-01-01T00:00:00.000Z", made.command)
-    assert told.keys() == set(made.as_dict())
+    values = summary.summary(record)["origin"]
+    assert (values["number"], values["started"], values["command"]) == (41, "1970-01-01T00:00:00.000Z", made.command)
+    assert values.keys() == set(made.as_dict())
     shown = html.page(record)
     assert f"run 41, 1970-01-01T00:00:00.000Z, {made.user} on {made.host}, Anello {made.program}" in shown
     assert "anello run &#x27;&lt;b&gt;.toml&#x27;" in shown
@@ -126,10 +126,10 @@ def test_summary_and_report_say_where_a_run_comes_from() -> None:
 
 
 def test_a_raw_file_has_beside_it_what_others_have_in_their_attributes(tmp_path: Path) -> None:
-    told_of = replace(Origin.of(load(None, ["run.name=night"])), number=7)
-    tell_beside(tmp_path, ["events-node{node}.raw"], told_of, node=3)
-    told = json.loads((tmp_path / "events-node3.raw.json").read_text())
-    assert (told["file"], told["run_number"], told["run_name"]) == ("events-node3.raw", 7, "night")
-    assert tomllib.loads(told["configuration"])["run"]["name"] == "night"
+    origin = replace(Origin.of(load(None, ["run.name=night"])), number=7)
+    write_beside(tmp_path, ["events-node{node}.raw"], origin, node=3)
+    values = json.loads((tmp_path / "events-node3.raw.json").read_text())
+    assert (values["file"], values["run_number"], values["run_name"]) == ("events-node3.raw", 7, "night")
+    assert tomllib.loads(values["configuration"])["run"]["name"] == "night"
     with pytest.raises(FileExistsError):
-        tell_beside(tmp_path, ["events-node{node}.raw"], told_of, node=3)
+        write_beside(tmp_path, ["events-node{node}.raw"], origin, node=3)

@@ -10,15 +10,15 @@ MOST = 100  # rows of each kind in one call
 class NewRows:
     def __init__(self, database: Database) -> None:
         self._database = database
-        self._told: dict[str, int] | None = None
+        self._reported: dict[str, int] | None = None
 
     def since_last_call(self) -> dict[str, list[Row]]:
         """notice, log, alarm -> rows that were added or, for alarms, changed since the last call, oldest first;
         empty at the first call. Raises CatalogueError."""
-        if self._told is None:
-            self._told = {kind: self._newest(kind) for kind in KINDS}
-        new = {kind: self._since(kind, last) for kind, last in self._told.items()}
-        self._told |= {kind: rows[-1][KINDS[kind]] for kind, rows in new.items() if rows}
+        if self._reported is None:
+            self._reported = {kind: self._newest(kind) for kind in KINDS}
+        new = {kind: self._since(kind, last) for kind, last in self._reported.items()}
+        self._reported |= {kind: rows[-1][KINDS[kind]] for kind, rows in new.items() if rows}
         return {kind: rows for kind, rows in new.items() if rows}
 
     def _newest(self, kind: str) -> int:

@@ -23,7 +23,7 @@ class NoticeTable:
             for line in lines:
                 _add(database, (number, now_ns, severity, source, printable(line)))
 
-    def add_told(self, number: int, notices: Sequence[Notice], *, source: str = "node") -> None:
+    def add_all(self, number: int, notices: Sequence[Notice], *, source: str = "node") -> None:
         """Adds notices that carry their own times. Raises CatalogueError."""
         with self._database.writing() as database:
             for one in notices:

@@ -123,17 +123,17 @@ def _too_large() -> HttpRefusedError:
 
 def _limited(receive: Receive) -> Receive:
     """Counts the bytes received, as a client need not announce their number, and limits the wait for them."""
-    came, is_whole = 0, False
+    n_bytes, is_whole = 0, False
 
     async def limited() -> Message:
-        nonlocal came, is_whole
+        nonlocal n_bytes, is_whole
         try:
             message = await (receive() if is_whole else asyncio.wait_for(receive(), BODY_S))
         except TimeoutError:
             raise HttpRefusedError(408, f"a request must be sent within {BODY_S:g} s") from None
-        came += len(message.get("body", b""))
+        n_bytes += len(message.get("body", b""))
         is_whole = not message.get("more_body", False)
-        if came > MAX_BODY_BYTES:
+        if n_bytes > MAX_BODY_BYTES:
             raise _too_large()
         return message
 

@@ -5,7 +5,7 @@ from collections import Counter
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 
-from anello.control.agent.messages import AgentHello, NodeTold, nodes_of, pages_of
+from anello.control.agent.messages import AgentHello, NodeReport, nodes_of, pages_of
 from anello.exchange.rendezvous.messages import Message, Outgoing
 from anello.exchange.rendezvous.protocol import PAUSE_HEARTBEATS, Pace
 
@@ -19,7 +19,7 @@ class Agent:
     hello: AgentHello
     identity: bytes
     heard_s: float
-    nodes: tuple[NodeTold, ...] = ()
+    nodes: tuple[NodeReport, ...] = ()
     pages: Mapping[str, bytes] = field(default_factory=dict)
 
 

@@ -9,7 +9,7 @@ from typing import Any, Self
 from anello.configuration.origin import node_page
 from anello.configuration.text import as_plain_toml
 from anello.control.agent.agent_list import Agent, AgentList
-from anello.control.agent.messages import FROM_AGENTS, NodeOrder, NodeTold
+from anello.control.agent.messages import FROM_AGENTS, NodeOrder, NodeReport
 from anello.control.remote_nodes import FarmOrder
 from anello.counters.farm_copy import FarmNode
 from anello.counters.page_copy import PageCopy, copy_of
@@ -78,8 +78,8 @@ class Agents:
 
     def members(self, run: str) -> Sequence[FarmNode]:
         return [
-            FarmNode(told.node, name, page_of(name, told), told.state, told.cause)
-            for name, agent in self._roll.agents.items() for told in agent.nodes if told.run == run
+            FarmNode(report.node, name, page_of(name, report), report.state, report.cause)
+            for name, agent in self._roll.agents.items() for report in agent.nodes if report.run == run
         ]  # fmt: skip
 
     def end(self, run: str) -> None:
@@ -105,6 +105,6 @@ class Agents:
             raise ConfigError(name, f"must be a counter page: {error}", "another thing", "Update the agent") from error
 
 
-def page_of(machine: str, told: NodeTold) -> str:
+def page_of(machine: str, report: NodeReport) -> str:
     """The name of a page on another machine, in the form that copy_of takes."""
-    return f"{machine}{BESIDE}{node_page(told.process).removeprefix('/')}"
+    return f"{machine}{BESIDE}{node_page(report.process).removeprefix('/')}"

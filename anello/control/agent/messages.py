@@ -80,7 +80,7 @@ class NodeOrder:
 
 
 @dataclass(frozen=True)
-class NodeTold:
+class NodeReport:
     """The state of a node. cause: why it is gone."""
 
     run: str
@@ -90,12 +90,12 @@ class NodeTold:
     cause: str = ""
 
 
-def told(nodes: Sequence[NodeTold], pages: Mapping[str, bytes]) -> Message:
+def reports_message(nodes: Sequence[NodeReport], pages: Mapping[str, bytes]) -> Message:
     """The message with these states. pages: by name, of the nodes that run."""
     return Message("told", {"nodes": [asdict(node) for node in nodes], "pages": list(pages)}, tuple(pages.values()))
 
 
-def nodes_of(message: Message) -> tuple[NodeTold, ...]:
+def nodes_of(message: Message) -> tuple[NodeReport, ...]:
     """Reads the states from a message. Raises ValueError."""
     given = message.fields.get("nodes")
     if not isinstance(given, list) or len(given) > MOST_TOLD:
@@ -103,7 +103,7 @@ def nodes_of(message: Message) -> tuple[NodeTold, ...]:
     return tuple(map(_node, given))
 
 
-def _node(fields: Any) -> NodeTold:
+def _node(fields: Any) -> NodeReport:
     if not isinstance(fields, dict):
         raise ValueError("a node must be a table")
     run, state, cause = (fields.get(key) for key in ("run", "state", "cause"))
@@ -112,7 +112,7 @@ def _node(fields: Any) -> NodeTold:
         raise ValueError("run, state and cause must be text")
     if not is_number(node, MOST_NODES) or not is_number(process, 2**31):
         raise ValueError("node and process must be numbers")
-    return NodeTold(run, node, process, state, printable(cause)[:MOST_WORDS])  # type: ignore[arg-type]
+    return NodeReport(run, node, process, state, printable(cause)[:MOST_WORDS])  # type: ignore[arg-type]
 
 
 def pages_of(message: Message) -> dict[str, bytes]:

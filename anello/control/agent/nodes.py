@@ -14,7 +14,7 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 
 from anello.catalogue.process import Process
-from anello.control.agent.messages import MOST_NODES, NodeOrder, NodeTold
+from anello.control.agent.messages import MOST_NODES, NodeOrder, NodeReport
 from anello.system.exit_codes import INTERRUPTED, OF_A_RUN
 
 IN_ORDER = (*OF_A_RUN, INTERRUPTED)  # exit codes that depend on the run and not on the node's process
@@ -84,16 +84,16 @@ class AgentNode:
         except (OSError, ValueError, TypeError, KeyError):
             return None
 
-    def told(self) -> NodeTold:
+    def report(self) -> NodeReport:
         end = select.poll()
         end.register(self._pidfd, select.POLLIN)
         if not end.poll(0):
-            return NodeTold(self.run, self.node, self.process.number)
+            return NodeReport(self.run, self.node, self.process.number)
         code = self._child.poll() if self._child else None
         if code is None or code in IN_ORDER or self._was_killed:
-            return NodeTold(self.run, self.node, self.process.number, "ended")
+            return NodeReport(self.run, self.node, self.process.number, "ended")
         why = f"killed by signal {-code}" if code < 0 else self._last_words() or f"it ended with exit code {code}"
-        return NodeTold(self.run, self.node, self.process.number, "gone", why)
+        return NodeReport(self.run, self.node, self.process.number, "gone", why)
 
     def kill(self) -> None:
         self._was_killed = True
@@ -119,7 +119,7 @@ class AgentNodes:
         self._end_by_s: dict[str, float] = {}  # by run: until then its nodes may end by themselves
         records = place.directory.glob(f"*/{RECORD.format(node='*')}")
         self._nodes = [node for record in sorted(records) if (node := AgentNode.found(record))]
-        self._failed: list[NodeTold] = []  # nodes that could not be started
+        self._failed: list[NodeReport] = []  # nodes that could not be started
 
     def __enter__(self) -> "AgentNodes":
         return self
@@ -134,7 +134,7 @@ class AgentNodes:
             self._nodes.append(AgentNode.start(order, self._place))
         except OSError as error:
             why = f"it could not be started: {error.strerror or error}: {error.filename}"
-            self._failed = [*self._failed, NodeTold(order.run, order.node, 0, "gone", why)][-MOST_KEPT:]
+            self._failed = [*self._failed, NodeReport(order.run, order.node, 0, "gone", why)][-MOST_KEPT:]
             return f"node {order.node} of {order.run}: {why}"
         return f"node {order.node} of {order.run} started, process {self._nodes[-1].process.number}"
 
@@ -142,17 +142,17 @@ class AgentNodes:
         """Marks a run as ended elsewhere; nodes that do not end by themselves in time are killed."""
         self._end_by_s.setdefault(run, self._clock() + GRACE_S)
 
-    def told(self) -> list[NodeTold]:
+    def reports(self) -> list[NodeReport]:
         """The states of all nodes, except the oldest of those that have ended."""
         for run, end_s in list(self._end_by_s.items()):
             if self._clock() >= end_s:
                 del self._end_by_s[run]
                 self._kill(run)
-        told = [(node, node.told()) for node in self._nodes]
-        for node, _ in [(node, words) for node, words in told if words.state][:-MOST_KEPT]:
+        reports = [(node, node.report()) for node in self._nodes]
+        for node, _ in [(node, words) for node, words in reports if words.state][:-MOST_KEPT]:
             node.close()
             self._nodes.remove(node)
-        return [*self._failed, *(words for _, words in told)]
+        return [*self._failed, *(words for _, words in reports)]
 
     def _kill(self, run: str) -> None:
         for node in self._nodes:

@@ -42,7 +42,7 @@ def create_app(
     @asynccontextmanager
     async def lifespan(app: FastAPI) -> AsyncIterator[None]:
         served.stream.open()
-        sight.tell(served.tell)
+        sight.subscribe(served.send_new)
         sight.start()
         yield
         served.stream.close()

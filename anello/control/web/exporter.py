@@ -98,11 +98,11 @@ class Exporter(Collector):
         with self._lock:
             pages = list(self._pages())
             self._sights = {name: sight for name, sight in self._sights.items() if name in pages}
-            told = [one for name in pages if (one := self._told(name))]
+            values = [one for name in pages if (one := self._values_of(name))]
         yield metrics.of_software()
-        yield from _joined(told)
+        yield from _joined(values)
 
-    def _told(self, name: str) -> tuple[Mapping[str, str], list[Metric]] | None:
+    def _values_of(self, name: str) -> tuple[Mapping[str, str], list[Metric]] | None:
         """The labels of a process and its values. None: the page has gone, or is invalid."""
         try:
             page = self._copy(name)
@@ -145,10 +145,10 @@ def _labels(page: PageCopy) -> dict[str, str]:
     }
 
 
-def _joined(told: Iterable[tuple[Mapping[str, str], Iterable[Metric]]]) -> Iterator[Metric]:
+def _joined(values: Iterable[tuple[Mapping[str, str], Iterable[Metric]]]) -> Iterator[Metric]:
     """Joins equal families, because the text may contain each only once; labels name the process of each value."""
     joined: dict[str, Metric] = {}
-    for labels, families in told:
+    for labels, families in values:
         for family in families:
             one = joined.setdefault(family.name, Metric(family.name, family.documentation, family.type))
             one.samples += [sample._replace(labels={**sample.labels, **labels}) for sample in family.samples]

@@ -198,11 +198,11 @@ def ticket(
 @router.get("/stream", response_class=EventSourceResponse, responses=refusals(503))
 def stream(request: Request, last_event_id: Annotated[str | None, Header(max_length=20)] = None) -> EventSourceResponse:
     """Server-sent events: tick (twice a second), state, notice, alarm, log; missed, where a viewer was too slow."""
-    told = served_by(request).stream
-    if told.viewers >= MAX_VIEWERS:
+    events = served_by(request).stream
+    if events.viewers >= MAX_VIEWERS:
         raise TooManyError(f"{MAX_VIEWERS} pages are open already; close one")
     last = int(last_event_id) if last_event_id and last_event_id.isascii() and last_event_id.isdigit() else None
-    return EventSourceResponse(told.follow(last), send_timeout=30, ping=15, headers={"cache-control": "no-store"})
+    return EventSourceResponse(events.follow(last), send_timeout=30, ping=15, headers={"cache-control": "no-store"})
 
 
 def _file(served: Served, number: int, name: str, media_type: str) -> FileResponse:

@@ -26,10 +26,10 @@ def described(status: Status) -> dict[str, Any]:
 def readable(file: Path) -> Path:
     """Checks that the file can be read. Raises ConfigError for a file without an end, such as a device."""
     try:
-        told = file.stat()
+        found = file.stat()
     except (OSError, ValueError):
         return file  # load() then refuses it in its own words
-    if not stat.S_ISREG(told.st_mode) or told.st_size > MOST_BYTES:
+    if not stat.S_ISREG(found.st_mode) or found.st_size > MOST_BYTES:
         rule = f"must be a file of {MOST_BYTES >> 20} MiB at most"
         raise ConfigError(str(file), rule, "another kind of file, or a larger one", "Check the path")
     return file

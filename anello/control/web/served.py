@@ -35,7 +35,7 @@ class Served:
     ordering: threading.BoundedSemaphore = field(default_factory=lambda: threading.BoundedSemaphore(MOST_ORDERS))
     _state: dict[str, Any] = field(default_factory=dict)  # as last sent to the pages
 
-    def tell(self, look: RunSample) -> None:
+    def send_new(self, look: RunSample) -> None:
         """Called after each sample: sends what is new to the open pages."""
         state = messages.state(look.status)
         if self._state != state:

@@ -70,16 +70,16 @@ class Reconciled:
 def reconciled(nodes: Sequence[NodeCounters], *, lost: bool) -> Reconciled:
     """Reconciles the reports. lost: of builders that the manager counts as lost; otherwise of those that lived when
     it ended."""
-    return sum((_reconcile(nodes, told) for told in _told(nodes) if told.is_lost == lost), Reconciled())
+    return sum((_reconcile(nodes, report) for report in _reports(nodes) if report.is_lost == lost), Reconciled())
 
 
-def _reconcile(nodes: Sequence[NodeCounters], told: ReportedAccount) -> Reconciled:
-    found = [n_missing for node in nodes if (node.rank, node.account.life) == (told.rank, told.life)
-             for mep, n_missing in node.account.handed_on.items() if mep in told.untold]  # fmt: skip
-    return Reconciled(found.count(0), len(found) - found.count(0), len(told.untold) - len(found))
+def _reconcile(nodes: Sequence[NodeCounters], report: ReportedAccount) -> Reconciled:
+    found = [n_missing for node in nodes if (node.rank, node.account.life) == (report.rank, report.life)
+             for mep, n_missing in node.account.handed_on.items() if mep in report.unreported]  # fmt: skip
+    return Reconciled(found.count(0), len(found) - found.count(0), len(report.unreported) - len(found))
 
 
-def _told(nodes: Sequence[NodeCounters]) -> Iterator[ReportedAccount]:
+def _reports(nodes: Sequence[NodeCounters]) -> Iterator[ReportedAccount]:
     for node in _took_over(nodes) or nodes:
         yield from node.account.builders
 
@@ -198,7 +198,7 @@ class _Farm:
     """The rows that need the counters of all nodes."""
 
     def __init__(self, nodes: Sequence[NodeCounters], absent: Mapping[int, str], *, may_lose: bool) -> None:
-        lost = {(told.rank, told.life) for told in _told(nodes) if told.is_lost}
+        lost = {(report.rank, report.life) for report in _reports(nodes) if report.is_lost}
         # A node that the manager considered dead has left the farm, even if it leads the run and writes the report.
         self._nodes = [replace(node, has_left=True) if (node.rank, node.account.life) in lost else node
                        for node in nodes]  # fmt: skip
@@ -212,8 +212,8 @@ class _Farm:
         yield from self._broken_row()
         if self._in_charge:
             yield self._assigned_row()
-            yield self._told_row("complete")
-            yield self._told_row("incomplete")
+            yield self._reported_row("complete")
+            yield self._reported_row("incomplete")
             yield from self._last_words_rows()
         elif not self._some_are_gone:
             self._reader.missing.extend(f"node{node.rank}.manager" for node in self._nodes if node.is_a("em"))
@@ -223,8 +223,8 @@ class _Farm:
     def live_rows(self) -> Iterator[Row]:
         yield self._transport_row()
         if not self._some_are_gone and self._in_charge:
-            yield self._told_row("complete")
-            yield self._told_row("incomplete")
+            yield self._reported_row("complete")
+            yield self._reported_row("incomplete")
 
     def _gone(self) -> ExchangeLosses:
         taken, received = self._of("ru", "readout", "mfps_taken"), self._of("bu", "builder", "mfps_received")
@@ -244,7 +244,7 @@ class _Farm:
         if in_flight or under_way:
             parts.append((UNDER_WAY, under_way))
         if self._may_lose:
-            after_the_last = sum(sent.number - came.newest for sent, came in pairs) - under_way
+            after_the_last = sum(sent.number - received.newest for sent, received in pairs) - under_way
             parts.append((LOST_ON_THE_WAY, self._living("bu", "builder", "mfps_never_came") + after_the_last))
         name = "sent to nodes that lived to the end"
         if of_dead:
@@ -264,12 +264,12 @@ class _Farm:
         builders = [node for node in self._nodes if node.is_a("bu") and not node.has_left]
         timed_out = {} if self._may_lose else {
             node.rank: self._read(node, "builder", "sources_timed_out") for node in builders}  # fmt: skip
-        for sender, builder, sent, came in self._known_pairs():
-            if not self._lasts(sender, builder, sent, came):
+        for sender, builder, sent, received in self._known_pairs():
+            if not self._lasts(sender, builder, sent, received):
                 continue
             rank = builder.rank
-            behind[rank] = behind.get(rank, 0) + sent.number - came.newest
-            n_in_flight = min(sent.n_in_flight, sent.number - came.newest)
+            behind[rank] = behind.get(rank, 0) + sent.number - received.newest
+            n_in_flight = min(sent.n_in_flight, sent.number - received.newest)
             excused[rank] = excused.get(rank, timed_out.get(rank, 0)) + n_in_flight
         return sum(min(n, excused[rank]) for rank, n in behind.items())
 
@@ -279,10 +279,10 @@ class _Farm:
         unnoticed as the run ended. Taken from the numbers that this side knows."""
         taken: set[tuple[int, int, int]] = set()  # rank and life of the sender, and the receiver
         given: set[tuple[int, int, int]] = set()
-        for sender, builder, sent, came in self._known_pairs():
+        for sender, builder, sent, received in self._known_pairs():
             if sender.has_left or builder.has_left:
                 continue
-            if came.is_up:
+            if received.is_up:
                 taken.add((sender.rank, sender.account.life, builder.rank))
             if sent.is_up:
                 given.add((builder.rank, builder.account.life, sender.rank))
@@ -293,8 +293,8 @@ class _Farm:
             who = (node.rank, node.account.life)
             difference += sum(sent.n_in_flight - sent.number for rank, sent in node.account.sent_to.items()
                               if sent.is_up and (*who, rank) not in taken)  # fmt: skip
-            difference += sum(came.n_come + came.n_given_up for rank, came in node.account.come_from.items()
-                              if came.is_up and (*who, rank) not in given)  # fmt: skip
+            difference += sum(received.n_come + received.n_given_up for rank, received in node.account.come_from.items()
+                              if received.is_up and (*who, rank) not in given)  # fmt: skip
         return difference
 
     def _broken_row(self) -> Iterator[Row]:
@@ -303,21 +303,21 @@ class _Farm:
         total = sum(sent.number for sent, _ in pairs)
         if not total:
             return
-        parts = [("come", sum(came.n_come for _, came in pairs)),
-                 ("under way at its end", sum(sent.number - came.newest for sent, came in pairs))]  # fmt: skip
+        parts = [("come", sum(received.n_come for _, received in pairs)),
+                 ("under way at its end", sum(sent.number - received.newest for sent, received in pairs))]  # fmt: skip
         if self._may_lose:
-            parts.append((LOST_ON_THE_WAY, sum(came.n_given_up for _, came in pairs)))
+            parts.append((LOST_ON_THE_WAY, sum(received.n_given_up for _, received in pairs)))
         yield self._row("MFPs", "sent over connections that broke or were left", total, parts)
 
     def _pairs(self, *, is_up: bool) -> Iterator[tuple[SentAccount, ReceivedAccount]]:
         """Both sides of connections; is_up: those that lasted to the end of the run on both sides."""
-        for sender, builder, sent, came in self._known_pairs():
-            if self._lasts(sender, builder, sent, came) == is_up:
-                yield sent, came
+        for sender, builder, sent, received in self._known_pairs():
+            if self._lasts(sender, builder, sent, received) == is_up:
+                yield sent, received
 
     @staticmethod
-    def _lasts(sender: NodeCounters, builder: NodeCounters, sent: SentAccount, came: ReceivedAccount) -> bool:
-        return sent.is_up and came.is_up and not sender.has_left and not builder.has_left
+    def _lasts(sender: NodeCounters, builder: NodeCounters, sent: SentAccount, received: ReceivedAccount) -> bool:
+        return sent.is_up and received.is_up and not sender.has_left and not builder.has_left
 
     def _known_pairs(self) -> Iterator[tuple[NodeCounters, NodeCounters, SentAccount, ReceivedAccount]]:
         """Sender, receiver, and the accounts of both sides. Numbers of a process that died and was replaced are not
@@ -328,9 +328,9 @@ class _Farm:
         for sender in self._nodes:
             for rank, sent in sender.account.sent_to.items():
                 for builder in nodes.get(rank, []):
-                    came = builder.account.come_from.get(sender.rank)
-                    if came and _is_of(sent.to_life, builder.account) and _is_of(came.of_life, sender.account):
-                        yield sender, builder, sent, came
+                    received = builder.account.come_from.get(sender.rank)
+                    if received and _is_of(sent.to_life, builder.account) and _is_of(received.of_life, sender.account):
+                        yield sender, builder, sent, received
 
     def _assigned_row(self) -> Row:
         total = self._of_manager("meps_assigned")
@@ -349,31 +349,31 @@ class _Farm:
         kept_back = sum(self._of("ru", "readout", name) for name in KEPT_BACK)
         return kept_back + sum(self._of("bu", "builder", name) for name in DISCARDED)
 
-    def _told_row(self, end: str) -> Row:
+    def _reported_row(self, end: str) -> Row:
         """Packets reported to the manager, builder by builder, against the records of builders that have left a
         final one."""
         total = self._of_manager(f"meps_{end}")
         lives = {(node.rank, node.account.life) for node in self._nodes if not node.has_left and node.is_a("bu")}
-        afterwards = sum((_reconcile(self._nodes, told) for told in _told(self._nodes)
-                          if not told.is_lost and (told.rank, told.life) in lives), Reconciled())  # fmt: skip
+        afterwards = sum((_reconcile(self._nodes, report) for report in _reports(self._nodes)
+                          if not report.is_lost and (report.rank, report.life) in lives), Reconciled())  # fmt: skip
         n_after = afterwards.n_complete if end == "complete" else afterwards.n_incomplete
-        of_others = sum(_count_of(told, end) for told in _told(self._nodes)
-                        if told.is_lost or (told.rank, told.life) not in lives)  # fmt: skip
+        of_others = sum(_count_of(report, end) for report in _reports(self._nodes)
+                        if report.is_lost or (report.rank, report.life) not in lives)  # fmt: skip
         parts = [("handed on by builders", self._living("bu", "builder", f"meps_{end}")),
                  ("by builders that are gone, as they reported", of_others)]  # fmt: skip
         return self._row("MEPs", f"built {end}", total + n_after, parts)
 
     def _last_words_rows(self) -> Iterator[Row]:
         """Builders that were considered dead but continued: the packets that they built, by their own account."""
-        lost = {(told.rank, told.life): told for told in _told(self._nodes) if told.is_lost}
+        lost = {(report.rank, report.life): report for report in _reports(self._nodes) if report.is_lost}
         for node in self._nodes:
-            told = lost.get((node.rank, node.account.life))
-            if not told or not node.is_a("bu"):
+            report = lost.get((node.rank, node.account.life))
+            if not report or not node.is_a("bu"):
                 continue
             reader = Reader(node.counters)
             total = reader("builder", "meps_complete") + reader("builder", "meps_incomplete")
-            after = sum(mep in told.untold for mep in node.account.handed_on)
-            parts = [("reported before", told.n_complete + told.n_incomplete), ("reported afterwards", after)]
+            after = sum(mep in report.unreported for mep in node.account.handed_on)
+            parts = [("reported before", report.n_complete + report.n_incomplete), ("reported afterwards", after)]
             yield _with_unexplained(reader.row("MEPs", f"node {node.rank}: {CONSIDERED_DEAD}", total, parts))
 
     def _of(self, role: str, block: str, name: str) -> int:
@@ -412,5 +412,5 @@ def _is_of(life: int, account: Account) -> bool:
     return life in (0, short_life(account.life))
 
 
-def _count_of(told: ReportedAccount, end: str) -> int:
-    return told.n_complete if end == "complete" else told.n_incomplete
+def _count_of(report: ReportedAccount, end: str) -> int:
+    return report.n_complete if end == "complete" else report.n_incomplete

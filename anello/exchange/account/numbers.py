@@ -42,7 +42,7 @@ class ReportedAccount:
     n_complete: int
     n_incomplete: int
     is_lost: bool
-    untold: frozenset[int]
+    unreported: frozenset[int]
 
 
 @dataclass(frozen=True)
@@ -63,9 +63,9 @@ class Account:
             return cls(
                 life=_count(fields["life"]),
                 sent_to={_count(rank): _sent(row) for rank, row in _listed(fields["sent_to"].items())},
-                come_from={_count(rank): _came(row) for rank, row in _listed(fields["come_from"].items())},
+                come_from={_count(rank): _received(row) for rank, row in _listed(fields["come_from"].items())},
                 handed_on={_count(mep): _count(n_missing) for mep, n_missing in _listed(fields["handed_on"].items())},
-                builders=tuple(_told(row) for row in _listed(fields["builders"])),
+                builders=tuple(_reported(row) for row in _listed(fields["builders"])),
             )  # fmt: skip
         except (KeyError, TypeError, AttributeError) as error:
             raise ValueError(f"this is no account of a node: {error}") from error
@@ -76,10 +76,10 @@ class Account:
             "life": self.life,
             "sent_to": {rank: [sent.number, sent.is_up, sent.n_in_flight, sent.to_life]
                         for rank, sent in self.sent_to.items()},
-            "come_from": {rank: [came.newest, came.n_come, came.n_given_up, came.is_up, came.of_life]
-                          for rank, came in self.come_from.items()},
+            "come_from": {rank: [one.newest, one.n_come, one.n_given_up, one.is_up, one.of_life]
+                          for rank, one in self.come_from.items()},
             "handed_on": dict(self.handed_on),
-            "builders": [[one.rank, one.life, one.n_complete, one.n_incomplete, one.is_lost, sorted(one.untold)]
+            "builders": [[one.rank, one.life, one.n_complete, one.n_incomplete, one.is_lost, sorted(one.unreported)]
                          for one in self.builders],
         }  # fmt: skip
 
@@ -94,14 +94,14 @@ def _sent(row: Any) -> SentAccount:
     return SentAccount(_count(number), bool(is_up), _count(n_in_flight), _count(life))
 
 
-def _came(row: Any) -> ReceivedAccount:
+def _received(row: Any) -> ReceivedAccount:
     newest, n_come, n_given_up, is_up, life = row
     return ReceivedAccount(_count(newest), _count(n_come), _count(n_given_up), bool(is_up), _count(life))
 
 
-def _told(row: Any) -> ReportedAccount:
-    rank, life, n_complete, n_incomplete, is_lost, untold = row
-    numbers = frozenset(map(_count, _listed(untold)))
+def _reported(row: Any) -> ReportedAccount:
+    rank, life, n_complete, n_incomplete, is_lost, unreported = row
+    numbers = frozenset(map(_count, _listed(unreported)))
     return ReportedAccount(_count(rank), _count(life), _count(n_complete), _count(n_incomplete), bool(is_lost), numbers)
 
 

@@ -119,10 +119,10 @@ class Group(Protocol):
     def leave(self, content: bytes, why: str) -> None:
         """Leaves before the others: content is for the leader's gather()."""
 
-    def tell(self, content: bytes) -> None:
+    def report(self, content: bytes) -> None:
         """Sends a report to the leader, which keeps only the latest. Never waits."""
 
-    def told(self) -> dict[int, bytes]:
+    def reports(self) -> dict[int, bytes]:
         """At the leader: the latest report of each node."""
 
     def stop_all(self, why: str) -> None:

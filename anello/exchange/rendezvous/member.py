@@ -21,7 +21,7 @@ class RendezvousGroup:
         self._hello, self._pace, self._endpoint = hello, pace, endpoint
         self._link = Connection(endpoint, TO_NODES, pace, keys, first=Message("hello", hello.as_dict()))
         self._missing: list[int] | None = None
-        self._told: dict[int, bytes] = {}
+        self._reports: dict[int, bytes] = {}
         self._news: list[News] = []
         self._notices: list[str] = []
         self._counters: dict[str, int] = {}
@@ -85,12 +85,12 @@ class RendezvousGroup:
     def leave(self, content: bytes, why: str) -> None:
         self._link.send(Message("leave", {"why": why}, (content,)))
 
-    def tell(self, content: bytes) -> None:
+    def report(self, content: bytes) -> None:
         self._link.send(Message("tell", payload=(content,)))
 
-    def told(self) -> dict[int, bytes]:
+    def reports(self) -> dict[int, bytes]:
         self._take_all()
-        return dict(self._told)
+        return dict(self._reports)
 
     def stop_all(self, why: str) -> None:
         self._link.send(Message("stop", {"why": why}))
@@ -152,7 +152,7 @@ class RendezvousGroup:
         if message.kind == "waiting":
             self._missing = [int(rank) for rank in fields["missing"]]
         elif message.kind == "told":
-            self._told[int(fields["rank"])] = message.payload[0]
+            self._reports[int(fields["rank"])] = message.payload[0]
         elif message.kind == "news":
             address = message.payload[0] if message.payload else None
             self._news.append(News(int(fields["rank"]), printable(str(fields["what"])), address))

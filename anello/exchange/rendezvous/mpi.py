@@ -19,7 +19,7 @@ from anello.exchange.rendezvous.protocol import WORDS, Pace
 if TYPE_CHECKING:
     from mpi4py import MPI
 
-STEP, ANSWER, TOLD, STOP = 1, 2, 3, 4  # tags
+STEP, ANSWER, REPORT, STOP = 1, 2, 3, 4  # tags
 POLL_S = 0.001
 SIZE_VARIABLES = ("OMPI_COMM_WORLD_SIZE", "PMI_SIZE", "PMIX_SIZE")
 
@@ -52,7 +52,7 @@ class MpiGroup:
     def __init__(self, world: "MPI.Intracomm", hello: Hello, pace: Pace) -> None:
         """Joins the group. Raises StartError where nodes are missing or disagree."""
         self._world, self._pace = world, pace
-        self._told: dict[int, bytes] = {}
+        self._reports: dict[int, bytes] = {}
         self._sent: list[Any] = []  # requests in progress: MPI needs them to be kept
         self._stop_wanted = ""
         self._farm_id = 0
@@ -101,16 +101,16 @@ class MpiGroup:
         """A node that leaves early still owes its record, and MPI keeps the others running."""
         self.gather(content)
 
-    def tell(self, content: bytes) -> None:
+    def report(self, content: bytes) -> None:
         if self.rank:
-            self._send(content, 0, TOLD)
+            self._send(content, 0, REPORT)
         else:
-            self._told[0] = content
+            self._reports[0] = content
 
-    def told(self) -> dict[int, bytes]:
-        while arrived := self._arrived(TOLD):
-            self._told |= dict(arrived)
-        return dict(self._told)
+    def reports(self) -> dict[int, bytes]:
+        while arrived := self._arrived(REPORT):
+            self._reports |= dict(arrived)
+        return dict(self._reports)
 
     def stop_all(self, why: str) -> None:
         self._stop_wanted = why

@@ -18,7 +18,7 @@ from anello.exchange.rendezvous.messages import Message, Outgoing, of_ranks
 
 MAX_NOTICES = 200
 PAUSE_HEARTBEATS = 4
-MAX_TOLD_BYTES = 64 << 10
+MAX_REPORT_BYTES = 64 << 10
 MAX_LAST_WORDS = 64
 
 
@@ -274,7 +274,7 @@ class Rendezvous:
     def _of_member(self, kind: str) -> Callable[[Member, Message, float], None]:
         return {
             "alive": self._on_alive, "meet": self._on_meet, "barrier": self._on_step, "gather": self._on_step,
-            "tell": self._on_tell, "stop": self._on_stop, "leave": self._on_leave,
+            "tell": self._on_report, "stop": self._on_stop, "leave": self._on_leave,
         }.get(kind, self._on_nonsense)  # fmt: skip
 
     def _on_nonsense(self, member: Member, message: Message, now_s: float) -> None:
@@ -338,9 +338,9 @@ class Rendezvous:
             self._steps["gather"].is_done or self._leader in self._steps["gather"].waiting
         )
 
-    def _on_tell(self, member: Member, message: Message, now_s: float) -> None:
+    def _on_report(self, member: Member, message: Message, now_s: float) -> None:
         leader = self._members.get(self._leader)
-        if leader and leader.is_here and message.payload and len(message.payload[0]) <= MAX_TOLD_BYTES:
+        if leader and leader.is_here and message.payload and len(message.payload[0]) <= MAX_REPORT_BYTES:
             self._send(leader.identity, Message("told", {"rank": member.hello.rank}, message.payload[:1]))
 
     def _on_stop(self, member: Member, message: Message, now_s: float) -> None:

@@ -230,7 +230,7 @@ class RendezvousServer(Server):
         self._rendezvous = Rendezvous(n_nodes, pace, time.monotonic(), held=held)
         super().__init__(endpoint, self._rendezvous, FROM_NODES, pace, keys)
 
-    def tell_dead(self, rank: int, why: str) -> None:
+    def report_dead(self, rank: int, why: str) -> None:
         """Reports the death of a node; called by the process that started it."""
         self.call(lambda: self._rendezvous.on_death(rank, why))
 

@@ -21,8 +21,8 @@ class ExchangeMeter:
         self._last: dict[int, tuple[float, int, int]] = {}
         self._rates: dict[int, tuple[float, float]] = {}
 
-    def look(self, told: Mapping[int, bytes], time_s: float) -> Progress:
-        fields = {rank: told_fields(content) for rank, content in told.items()}
+    def look(self, reports: Mapping[int, bytes], time_s: float) -> Progress:
+        fields = {rank: report_fields(content) for rank, content in reports.items()}
         for rank, said in fields.items():
             self._rate(rank, said)
         return Progress(time_s, tuple(self._items(fields, time_s)))
@@ -76,7 +76,7 @@ class ExchangeMeter:
         return "  ".join(f"{rate:.2f}" for rate in rates)
 
 
-def told_fields(content: bytes) -> dict[str, Any]:
+def report_fields(content: bytes) -> dict[str, Any]:
     """A node's report about itself; empty if it is invalid."""
     try:
         fields = decode(content, MAX_FRAME_BYTES)

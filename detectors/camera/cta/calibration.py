@@ -381,9 +381,9 @@ def measure(
             flatfield.add(one.boards, counts, is_held_out=is_held_out)
         elif is_held_out:
             noise.add(one, counts)
-    noise.tell(measured.figures)
+    noise.fill(measured.figures)
     factor = flatfield.factors()
-    flatfield.tell(measured.figures, factor)
+    flatfield.fill(measured.figures, factor)
     return replace(made, flatfield=None if factor is None else by_pixel(layout, factor)[..., 0]), measured.figures
 
 
@@ -419,16 +419,16 @@ class FlatField:
         factor: NDArray[np.float64] = median[0, 0] / np.where(lit, mean, median)
         return np.clip(factor, 1 / LARGEST_FACTOR, LARGEST_FACTOR)[..., np.newaxis]
 
-    def tell(self, figures: Figures, factor: NDArray[np.float64] | None) -> None:
+    def fill(self, figures: Figures, factor: NDArray[np.float64] | None) -> None:
         figures.flatfields, figures.flatfields_held_out = self._n_events
         if factor is None:
             return
         lit, mean = self._is_lit(), _ratio(self._sum[1], self._n[1])
         figures.lit = lit.sum(axis=(0, 2)).tolist()
         lit &= self._n[1] > 0
-        for charges, told in ((mean, figures.unevenness_before), (mean * factor[..., 0], figures.unevenness_after)):
+        for charges, spread in ((mean, figures.unevenness_before), (mean * factor[..., 0], figures.unevenness_after)):
             of_gains = [charges[:, gain][lit[:, gain]] for gain in range(lit.shape[1])]
-            told += [float(one.std() / one.mean()) if len(one) else float("nan") for one in of_gains]
+            spread += [float(one.std() / one.mean()) if len(one) else float("nan") for one in of_gains]
 
     def _is_lit(self) -> NDArray[np.bool_]:
         mean = _ratio(self._sum[0], self._n[0])
@@ -453,7 +453,7 @@ class Noise:
         for place, rest in enumerate((event.raw - self._mean[event.boards], counts)):
             self._squares[place] += (rest.astype(np.float64) ** 2).sum(axis=(0, 2, 3))
 
-    def tell(self, figures: Figures) -> None:
+    def fill(self, figures: Figures) -> None:
         figures.held_out = self._n_events
         if self._n:
             figures.noise_before, figures.noise_after = np.sqrt(self._squares / self._n).tolist()

@@ -94,8 +94,8 @@ class WriterProcess:
         self.connection.setsockopt(socket.SOL_SOCKET, socket.SO_SNDBUF, ROOM_BYTES)
         self._report, report = os.pipe()
         os.set_blocking(self._report, False)
-        told = json.dumps(asdict(order) | {"connection": theirs.fileno(), "report": report})
-        command = [sys.executable, "-m", f"{__package__}.r1_writer", told]
+        order_json = json.dumps(asdict(order) | {"connection": theirs.fileno(), "report": report})
+        command = [sys.executable, "-m", f"{__package__}.r1_writer", order_json]
         # A session of its own: Ctrl-C reaches the leader only, which then ends the stream in good order.
         self._child = subprocess.Popen(
             command,

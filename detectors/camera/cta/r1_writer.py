@@ -24,7 +24,7 @@ from .. import events
 from . import cameras, dl0v1, r1v1
 
 GIVES_WAY = 10  # nice value, so that threads that take data come first
-TELL_S = 0.25
+REPORT_S = 0.25
 MOST_EVENTS = 5000  # tiles of a file: each file begins with an index of this size
 RETRY_S = 1.0  # pause after a file could not be written
 
@@ -145,11 +145,11 @@ class Report:
         with suppress(OSError):
             os.write(self._descriptor, json.dumps(message).encode() + b"\n")
 
-    def tell(self, writer: FileWriter, now_s: float, *, at_once: bool = False) -> None:
+    def update(self, writer: FileWriter, now_s: float, *, at_once: bool = False) -> None:
         """Reports the counters at intervals, and when a file is complete."""
         n_files = writer.counts.files_written
         if at_once or now_s >= self._next_s or n_files > self._n_files:
-            self._next_s, self._n_files = now_s + TELL_S, n_files
+            self._next_s, self._n_files = now_s + REPORT_S, n_files
             self.say(counters=asdict(writer.counts), error=writer.error)
 
 
@@ -157,7 +157,7 @@ def write_all(connection: socket.socket, writer: FileWriter, report: Report) -> 
     """Writes events until the stream ends; then it ends the last file, too."""
     while True:
         left_s = writer.seconds_left(time.time())
-        wait_s = TELL_S if left_s is None else min(left_s, TELL_S)
+        wait_s = REPORT_S if left_s is None else min(left_s, REPORT_S)
         if select.select([connection], [], [], wait_s)[0]:
             record = events.read_record(connection)
             if record is None:
@@ -165,9 +165,9 @@ def write_all(connection: socket.socket, writer: FileWriter, report: Report) -> 
             writer.take(record, time.monotonic())
         elif left_s is not None and left_s <= wait_s:
             writer.end_file(time.monotonic())
-        report.tell(writer, time.monotonic())
+        report.update(writer, time.monotonic())
     writer.end_file(time.monotonic())
-    report.tell(writer, time.monotonic(), at_once=True)
+    report.update(writer, time.monotonic(), at_once=True)
 
 
 def main(order: WriterOrder) -> None:

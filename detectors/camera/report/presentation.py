@@ -109,11 +109,11 @@ class CameraPresentation:
         if positions is None or not images:
             return ""
         pictures = [camera_figures.image(one, positions[: len(one.charge)]) for one in images]
-        told = [
+        captions = [
             f"Event {one.event_number:,}, {'kept' if one.kept else 'rejected'}, {one.charge_sum:,.0f} counts"
             for one in images
         ]
-        cells = "".join(f"<div>{figure(*one)}</div>" for one in zip(pictures, told, strict=True))
+        cells = "".join(f"<div>{figure(*one)}</div>" for one in zip(pictures, captions, strict=True))
         about = "Charge of each pixel at its place: the brightest events that were kept, and some that were rejected."
         return section("Events", about, f'<div class="three">{cells}</div>')
 

@@ -111,8 +111,8 @@ class Km3netPresentation:
         )
         yield section("PMT rates", "Hits of each PMT.", figure(figures.pmt_rates(record.measured), self._pmt_words()))
         about = "Each point is a pair of PMTs, of all DOMs together. PMTs that look to one side see the same decay."
-        told = "Coincidences fall with the angle between PMTs, as those of 40K do."
-        yield section("40K", about, figure(figures.pair_rates(record.measured), told))
+        caption = "Coincidences fall with the angle between PMTs, as those of 40K do."
+        yield section("40K", about, figure(figures.pair_rates(record.measured), caption))
         yield latency_section(
             record, LEGS, "Both axes are logarithmic; a slice lasts 100 ms.", whole="opened_to_decided"
         )

@@ -54,7 +54,7 @@ export function author() {
 }
 
 // Reads server-sent events by hand: EventSource can send no header. lost(words) is called while there is no connection.
-export async function follow(told, lost) {
+export async function follow(deliver, lost) {
   let last = "";
   for (;;) {
     try {
@@ -63,7 +63,7 @@ export async function follow(told, lost) {
       lost("");
       for await (const event of events(response.body)) {
         if (event.id) last = event.id;
-        if (event.data) told(event.kind, JSON.parse(event.data));
+        if (event.data) deliver(event.kind, JSON.parse(event.data));
       }
     } catch (error) {
       if (error instanceof Refused && error.status === 401) throw error;

@@ -35,9 +35,9 @@ def _plotly_checks_each_figure() -> Iterator[None]:
     to_json = Figure.to_json
 
     def checked(figure: Figure) -> str:
-        told = to_json(figure)
-        assert json.loads(figure.plotly().to_json()) == json.loads(told)
-        return told
+        text = to_json(figure)
+        assert json.loads(figure.plotly().to_json()) == json.loads(text)
+        return text
 
     with patch.object(Figure, "to_json", checked):
         yield

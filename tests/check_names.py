@@ -36,7 +36,7 @@ def endings(names: Iterable[str]) -> set[str]:
     return {"/".join(name.split("/")[i:]) for name in names for i in range(name.count("/") + 1)}
 
 
-def told(path: Path, text: str) -> Iterator[tuple[int, str]]:
+def prose(path: Path, text: str) -> Iterator[tuple[int, str]]:
     """Lines of a page, or the comments and docstrings of a source, with their numbers."""
     if path.suffix == ".md":
         yield from enumerate(text.splitlines(), 1)
@@ -64,7 +64,7 @@ def missing(root: Path = ROOT) -> Iterator[str]:
             text = (root / name).read_text()
         except UnicodeDecodeError:
             continue
-        for line, words in told(Path(name), text):
+        for line, words in prose(Path(name), text):
             yield from (f"{name}:{line}: there is no {one}" for one in NAME.findall(words) if not is_there(one, known))
 
 

@@ -40,7 +40,7 @@ STRING = re.compile(r'"((?:[^"\\]|\\.)*)"')
 
 def texts(path: Path, text: str) -> Iterator[tuple[int, str]]:
     """Lines of comments, docstrings and pages, and strings of several words, with their line numbers."""
-    yield from check_names.told(path, text)
+    yield from check_names.prose(path, text)
     sign = check_names.LINE_COMMENT.get(path.suffix)
     for number, line in enumerate(text.splitlines(), 1) if sign else ():
         yield from ((number, found) for found in STRING.findall(line) if " " in found)

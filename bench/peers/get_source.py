@@ -21,8 +21,8 @@ def index() -> str:
     if given := os.environ.get("PIP_INDEX_URL"):
         return given.rstrip("/") + "/"
     asked = [sys.executable, "-m", "pip", "config", "get", "global.index-url"]
-    told = subprocess.run(asked, capture_output=True, text=True, check=False).stdout.strip()
-    return (told or "https://pypi.org/simple").rstrip("/") + "/"
+    index = subprocess.run(asked, capture_output=True, text=True, check=False).stdout.strip()
+    return (index or "https://pypi.org/simple").rstrip("/") + "/"
 
 
 def main(name: str, version: str, digest: str, out: str) -> None:

@@ -54,14 +54,14 @@ def main() -> None:
     options = parser.parse_args()
     if options.quick:
         options.pairs, options.seconds, options.kills = 1, 2.0, 1
-    tell_cost(options)
-    tell_times("control room ready, no run", [started() for _ in range(options.kills)])
-    tell_times("alarm after the node was killed", [time_of(kill_node) for _ in range(options.kills)])
-    tell_times("run found again after control was killed", [time_of(kill_control) for _ in range(options.kills)])
+    print_cost(options)
+    print_times("control room ready, no run", [started() for _ in range(options.kills)])
+    print_times("alarm after the node was killed", [time_of(kill_node) for _ in range(options.kills)])
+    print_times("run found again after control was killed", [time_of(kill_control) for _ in range(options.kills)])
 
 
 # --- The cost -----------------------------------------------------------------------------------------------------
-def tell_cost(options: argparse.Namespace) -> None:
+def print_cost(options: argparse.Namespace) -> None:
     """In turns, so that what else the machine does meets all of them."""
     found: dict[str, list[dict[str, float]]] = {mode: [] for mode in MODES}
     for number in range(options.pairs):
@@ -167,7 +167,7 @@ def read_all(stream: Any) -> None:
 
 
 # --- How soon it knows --------------------------------------------------------------------------------------------
-def tell_times(what: str, seconds: list[float]) -> None:
+def print_times(what: str, seconds: list[float]) -> None:
     middle_s = statistics.median(seconds)
     print(f"{what}: {middle_s:.2f} s ({min(seconds):.2f} to {max(seconds):.2f}), {len(seconds)} times")
     print(json.dumps({"case": what, "unit": "s", "median": middle_s, "runs": seconds}), flush=True)

@@ -44,12 +44,12 @@ def main() -> None:
     options = parser.parse_args()
     seconds = 2.0 if options.quick else options.seconds
     for case, (chain, more) in CASES.items():
-        tell(case, watch(listening(CHAINS[chain], [*more, *options.set]), seconds))
+        print_result(case, watch(listening(CHAINS[chain], [*more, *options.set]), seconds))
     for transport in TRANSPORTS:
-        tell(f"exchange by {transport}", watch(exchanging(transport, seconds), seconds))
+        print_result(f"exchange by {transport}", watch(exchanging(transport, seconds), seconds))
 
 
-def tell(case: str, result: dict[str, Any]) -> None:
+def print_result(case: str, result: dict[str, Any]) -> None:
     """Prints wake-ups/s, and the CPU time of each thread in thousandths of a core."""
     threads = (f"{name} {woken:.0f} {1e3 * share:.1f}" for name, (woken, share) in result["threads"].items())
     print(f"{case}: {result['median']:.0f} wake-ups/s, {result['cpu_share']:.2%} of a core; {', '.join(threads)}")

@@ -102,10 +102,10 @@ def searched_for(fault: Fault, first: int, n_seeds: int) -> Found:
         link(fault, Path(folder), package)
         begun_s = time.monotonic()
         for begin in range(first, first + n_seeds, SEEDS_AT_A_TIME):
-            told = simulated(fault, Path(folder), begin)
-            if told["failed"]:
-                finding = told["shown"][0]["findings"][0]
-                return Found(fault, min(told["failed"]) - first + 1, finding, time.monotonic() - begun_s)
+            search = simulated(fault, Path(folder), begin)
+            if search["failed"]:
+                finding = search["shown"][0]["findings"][0]
+                return Found(fault, min(search["failed"]) - first + 1, finding, time.monotonic() - begun_s)
         return Found(fault, None, "", time.monotonic() - begun_s)
 
 

@@ -46,18 +46,18 @@ def main() -> None:
         with tempfile.TemporaryDirectory() as folder:
             records = records_of(camera, Path(folder))
             for n_writers in map(int, options.writers.split(",")):
-                told = [rates(camera, records, n_writers, options.events) for _ in range(options.repeats)]
-                tell(f"{camera}, {n_writers} writers", told)
-            told = [steps(camera, records, Path(folder) / f"steps{i}") for i in range(options.repeats)]
-            tell(f"{camera}, steps of an event", told)
+                samples = [rates(camera, records, n_writers, options.events) for _ in range(options.repeats)]
+                print_result(f"{camera}, {n_writers} writers", samples)
+            samples = [steps(camera, records, Path(folder) / f"steps{i}") for i in range(options.repeats)]
+            print_result(f"{camera}, steps of an event", samples)
 
 
-def tell(case: str, told: Sequence[dict[str, float]]) -> None:
+def print_result(case: str, samples: Sequence[dict[str, float]]) -> None:
     """Medians, and how far apart the repeats are."""
-    median = {key: statistics.median(one[key] for one in told) for key in told[0]}
-    spread = {key: max(one[key] for one in told) / min(one[key] for one in told) - 1 for key in told[0]}
+    median = {key: statistics.median(one[key] for one in samples) for key in samples[0]}
+    spread = {key: max(one[key] for one in samples) / min(one[key] for one in samples) - 1 for key in samples[0]}
     print(f"{case}: " + ", ".join(f"{key} {value:.3g}" for key, value in median.items()))
-    print(json.dumps({"case": case, **median, "spread": spread, "samples": told}), flush=True)
+    print(json.dumps({"case": case, **median, "spread": spread, "samples": samples}), flush=True)
 
 
 def records_of(camera: str, folder: Path) -> list[bytes]:

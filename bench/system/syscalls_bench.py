@@ -129,9 +129,9 @@ def counted(pids: Sequence[int], seconds: float) -> dict[int, dict[str, int]]:
     return {pid: by_name(count.communicate()[1]) for pid, count in zip(pids, counts, strict=True)}
 
 
-def by_name(told: str) -> dict[str, int]:
+def by_name(table: str) -> dict[str, int]:
     """Lines such as `8012,,syscalls:sys_enter_recvmmsg,...`."""
-    rows = (line.split(",") for line in told.splitlines())
+    rows = (line.split(",") for line in table.splitlines())
     return {row[2].removeprefix("syscalls:sys_enter_"): int(row[0]) for row in rows if row[0].isdecimal()}
 
 

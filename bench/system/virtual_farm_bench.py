@@ -37,11 +37,11 @@ def main() -> None:
         "any": (_engine.FarmDraw(_engine.farm_fault_kinds(), 5, 4, []), N_FARMS),
         "1 Gb/s": (_engine.FarmDraw(NOT_DEADLY, 4, 4, list(LONG)), N_LONG),
     }
-    told: dict[str, list[dict[str, float]]] = {name: [] for name in cases}
+    measured: dict[str, list[dict[str, float]]] = {name: [] for name in cases}
     for _ in range(rounds):
         for name, (farms, n_farms) in cases.items():
-            told[name].append(timed(farms, n_farms))
-    results = [summed(name, each) for name, each in told.items()]
+            measured[name].append(timed(farms, n_farms))
+    results = [summed(name, each) for name, each in measured.items()]
     print(table(HEAD, [row(result) for result in results]), flush=True)
     for result in results:
         print(json.dumps(result), flush=True)

@@ -204,9 +204,9 @@ class Bench(MemoryBench):
             self.n_ignored += 1
             return
         verdict = outcome.verdict
-        goes_on = verdict == "accepted" or (self.cut_through and outcome.admitted)
-        assert goes_on or not is_delivered, f"a record of a frame that is {verdict}"
-        if goes_on and not is_delivered and verdict != "bad_fcs":
+        is_passed_on = verdict == "accepted" or (self.cut_through and outcome.admitted)
+        assert is_passed_on or not is_delivered, f"a record of a frame that is {verdict}"
+        if is_passed_on and not is_delivered and verdict != "bad_fcs":
             verdict = "overflow"
         if not self.cut_through and outcome.admitted and verdict in LATE:
             self.n_either += 1
@@ -261,8 +261,8 @@ class Bench(MemoryBench):
         await self.quiet(limit)
         for _ in range(limit // 40):
             await ClockCycles(self.dut.clk, 20)
-            told = all(self.taken[i] == len(a.given) for i, a in self.model.lists.items())
-            if told and await self.read("control.idle"):
+            all_taken = all(self.taken[i] == len(a.given) for i, a in self.model.lists.items())
+            if all_taken and await self.read("control.idle"):
                 break
         else:
             raise AssertionError("never idle")

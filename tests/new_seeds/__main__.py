@@ -63,12 +63,12 @@ def main(words: Sequence[str]) -> int:
         return 0
     stop = threading.Event()
 
-    def told_to_end(number: int, _: object) -> None:
+    def asked_to_end(number: int, _: object) -> None:
         signal.signal(number, signal.SIG_DFL)  # the second time it ends at once
         stop.set()
 
-    signal.signal(signal.SIGINT, told_to_end)
-    signal.signal(signal.SIGTERM, told_to_end)
+    signal.signal(signal.SIGINT, asked_to_end)
+    signal.signal(signal.SIGTERM, asked_to_end)
     account = Account(n_fuzzed=fuzzers.read_executions(fuzzers.EXECUTIONS).total())
     return Search(chosen, account, stop).run(asked.minutes * 60)
 

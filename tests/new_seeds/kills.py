@@ -38,11 +38,11 @@ class Kills:
         for seed in range(first, first + 10**6):
             chance = random.Random(seed)
             options = ["--transports", chance.choice(TRANSPORTS), *chance.choice(FARMS)]
-            told = self._tried(seed, options, turn)
-            if told is None:
+            report = self._tried(seed, options, turn)
+            if report is None:
                 break
-            outcome.counts += Counter(kills=1, kill_ledgers=int(told["balanced"] is not None))
-            if what := _what(told):
+            outcome.counts += Counter(kills=1, kill_ledgers=int(report["balanced"] is not None))
+            if what := _what(report):
                 outcome.findings.append(self._kept(seed, options, what, turn))
             if turn.seconds_left() == 0:
                 break
@@ -57,18 +57,18 @@ class Kills:
         lines = [line for line in said.out.splitlines() if line.startswith("{")]
         if said.code != 0 or len(lines) != 1:
             raise NotRunError(f"killed_farm.py ended with {said.code}: {cases.one_line(said.errors[-300:])}")
-        told: dict[str, Any] = json.loads(lines[0])
-        return told
+        report: dict[str, Any] = json.loads(lines[0])
+        return report
 
     def _kept(self, seed: int, options: Sequence[str], what: str, turn: Turn) -> Finding:
         """The farm's options without those that make no difference, and how often it fails."""
         plain = list(options[:2])
         for fewer in [plain] if plain != list(options) else []:
-            told = self._tried(seed, fewer, turn)
-            if told and _what(told):
-                options, what = fewer, _what(told)
+            report = self._tried(seed, fewer, turn)
+            if report and _what(report):
+                options, what = fewer, _what(report)
         again = [self._tried(seed, options, turn) for _ in range(TRIES)]
-        n_again = sum(bool(_what(told)) for told in again if told)
+        n_again = sum(bool(_what(report)) for report in again if report)
         words = " ".join(command_words(seed, options))
         what = f"{what}; {n_again} of {TRIES} times again"
         return Finding(what, cases.add(self._file, words, what), f"{COMMAND} {words}")
@@ -78,11 +78,11 @@ def command_words(seed: int, options: Sequence[str]) -> list[str]:
     return ["--seeds", "1", "--first", str(seed), *options]
 
 
-def _what(told: dict[str, Any]) -> str:
-    if not told["crashed"] and told["balanced"] is not False:
+def _what(report: dict[str, Any]) -> str:
+    if not report["crashed"] and report["balanced"] is not False:
         return ""
-    off = ", ".join(map(str, told["off"]))
+    off = ", ".join(map(str, report["off"]))
     return cases.one_line(
-        f"node {told['victim']} {told['what']} at {told['at_s']:.3f} s: exit codes {told['codes']}, "
-        f"{told['crashed']} survivors crashed{', off: ' + off if off else ''}"
+        f"node {report['victim']} {report['what']} at {report['at_s']:.3f} s: exit codes {report['codes']}, "
+        f"{report['crashed']} survivors crashed{', off: ' + off if off else ''}"
     )

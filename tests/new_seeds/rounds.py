@@ -32,7 +32,7 @@ class Search:
         self._round(min(seconds, ROUND_S))
         while (left_s := until_s - time.monotonic()) >= LEAST_ROUND_S and self._kinds and not self._stop.is_set():
             self._round(min(left_s, ROUND_S))
-        self._tell_all()
+        self._print_findings()
         if self._findings:
             return FOUND
         return NOT_SEARCHED if self._not_run else 0
@@ -68,9 +68,9 @@ class Search:
         self._findings += outcome.findings
         print(f"  {kind.name:10} {time.monotonic() - begun_s:6.1f} s  {outcome.words}", flush=True)
         for finding in outcome.findings:
-            tell(finding)
+            print_finding(finding)
 
-    def _tell_all(self) -> None:
+    def _print_findings(self) -> None:
         words = (f"{number:,} {name.replace('_', ' ')}" for name, number in self._account.ever().items())
         print(f"over all time: {', '.join(words)}")
         if self._findings:
@@ -83,5 +83,5 @@ class Search:
             print("nothing found" + (", ended early" if self._stop.is_set() else ""))
 
 
-def tell(finding: Finding) -> None:
+def print_finding(finding: Finding) -> None:
     print(f"    FOUND    {finding.what}\n    case     {finding.where}\n    shown by {finding.again}", flush=True)

@@ -54,17 +54,17 @@ class Virtual:
             return Outcome(f"{words}: ended before there was anything to count")
         if said.code not in (None, 0, BAD_NEWS):
             raise NotRunError(cases.one_line(said.errors) or f"anello simulate ended with {said.code}")
-        told = json.loads(said.out)
-        counts = Counter({name: int(told.get(of, 0)) for of, name in self._counts.items()})
+        report = json.loads(said.out)
+        counts = Counter({name: int(report.get(of, 0)) for of, name in self._counts.items()})
         sums = ", ".join(f"{number:,} {name.replace('_', ' ')}" for name, number in counts.items())
-        if n_failed := len(told["failed"]):
+        if n_failed := len(report["failed"]):
             sums += f", {n_failed:,} NOT explained"
-        return Outcome(f"{words}: {sums}", counts, self._kept(told))
+        return Outcome(f"{words}: {sums}", counts, self._kept(report))
 
-    def _kept(self, told: Mapping[str, Any]) -> list[Finding]:
+    def _kept(self, report: Mapping[str, Any]) -> list[Finding]:
         """One seed of each fault, and what is left of its scenario when it was reduced."""
         found = []
-        for one in told["shown"]:
+        for one in report["shown"]:
             what, again = one["findings"][0], one["command"]
             fault = re.sub(r"\d+", "", what)
             if fault not in self._found:

@@ -22,9 +22,9 @@ class Bench:
 
     def __init__(self, directory: Path, rules: str) -> None:
         self.catalogue = Catalogue(of_runs_in(directory))
-        self.now_s, self.told = 0.0, list[str]()
+        self.now_s, self.notices = 0.0, list[str]()
         self.mail = directory / "mail"
-        self.alarms = Alarms(self.catalogue.alarms, self.told.append, lambda: self.now_s)
+        self.alarms = Alarms(self.catalogue.alarms, self.notices.append, lambda: self.now_s)
         self.alarms.follow(self.config(rules))
 
     def config(self, rules: str) -> FrontEndsConfig:
@@ -54,7 +54,7 @@ def test_an_alarm_is_raised_kept_acknowledged_and_cleared(tmp_path: Path) -> Non
     assert row["cleared_ns"] is not None
     assert row["acked_by"] == "anna"
     assert bench.mail.read_text() == "raised silent_boards > 0\ncleared silent_boards > 0\n"
-    assert bench.told == []
+    assert bench.notices == []
 
 
 def test_other_rules_leave_no_alarm_behind(tmp_path: Path) -> None:

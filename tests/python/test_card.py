@@ -131,12 +131,12 @@ def test_nothing_comes_in_time_and_nothing_will_come() -> None:
         assert stream.take() is None
         with pytest.raises(TimeoutError, match=f"port {stream.port}"):
             stream.wait(0.01)
-        came: list[object] = []
-        waiting = threading.Thread(target=lambda: came.extend(stream))
+        received: list[object] = []
+        waiting = threading.Thread(target=lambda: received.extend(stream))
         waiting.start()
         card.stop()
         waiting.join()
-        assert (came, stream.finished, stream.wait()) == ([], True, None)
+        assert (received, stream.finished, stream.wait()) == ([], True, None)
 
 
 def test_asyncio_takes_turns_with_other_tasks() -> None:
@@ -147,15 +147,15 @@ def test_asyncio_takes_turns_with_other_tasks() -> None:
         first = await stream.next()
         assert first is not None
         with first:
-            came = [bytes(each) for each in first]
+            received = [bytes(each) for each in first]
         asyncio.get_running_loop().call_later(0, send, b"two")
         async for buffer in stream:
-            came += [bytes(each) for each in buffer]
+            received += [bytes(each) for each in buffer]
             break
         with pytest.raises(TimeoutError):
             async with asyncio.timeout(0.01):
                 await stream.next()
-        return came
+        return received
 
     with small() as card:
         assert asyncio.run(receive(card)) == [b"one", b"two"]

@@ -107,22 +107,22 @@ def test_what_is_raised_after_the_end_does_not_change_it(config: Config, tmp_pat
 # --- A catalogue that cannot be used ------------------------------------------------------------------------------
 def test_a_run_goes_on_without_a_number(config: Config, tmp_path: Path) -> None:
     of_runs_in(tmp_path).write_bytes(b"no database" * 1000)
-    told: list[str] = []
-    with Entry.begin(config, tmp_path, told.append) as entry:
+    notices: list[str] = []
+    with Entry.begin(config, tmp_path, notices.append) as entry:
         entry.state("running")
         entry.hear(Notice(START_NS, "board 2 is silent"))
         entry.end(synthetic.record(), 0)
     assert entry.origin.number is None
-    assert len(told) == 1
-    assert told[0].endswith("Move it away: the next run makes a new one. The run continues without a number")
+    assert len(notices) == 1
+    assert notices[0].endswith("Move it away: the next run makes a new one. The run continues without a number")
 
 
 def test_a_catalogue_that_is_held_for_a_while_is_told_of_once_and_nothing_is_missing(
     config: Config, tmp_path: Path
 ) -> None:
     (tmp_path / "shift").mkdir()
-    told: list[str] = []
-    with Entry.begin(config, tmp_path / "shift", told.append) as entry:
+    notices: list[str] = []
+    with Entry.begin(config, tmp_path / "shift", notices.append) as entry:
         other = sqlite3.connect(of_runs_in(tmp_path), isolation_level=None)
         other.execute("BEGIN IMMEDIATE")
         entry.state("running")
@@ -132,8 +132,8 @@ def test_a_catalogue_that_is_held_for_a_while_is_told_of_once_and_nothing_is_mis
         entry.hear(Notice(START_NS + 1, "second"))
         assert run_of(tmp_path)["state"] == "running"
         entry.end(synthetic.record(notices=()), 0)
-    assert len(told) == 1
-    assert "is locked" in told[0]
+    assert len(notices) == 1
+    assert "is locked" in notices[0]
     run = run_of(tmp_path)
     assert run["state"] == "ended"
     assert [notice["text"] for notice in run["notices"]] == ["first", "second"]
@@ -141,20 +141,20 @@ def test_a_catalogue_that_is_held_for_a_while_is_told_of_once_and_nothing_is_mis
 
 def test_a_directory_that_cannot_be_made_is_told(tmp_path: Path) -> None:
     (tmp_path / "file").write_text("")
-    told: list[str] = []
-    entry = Entry.begin(load(None, [f"run.directory={tmp_path / 'file'}"]), tmp_path, told.append)
+    notices: list[str] = []
+    entry = Entry.begin(load(None, [f"run.directory={tmp_path / 'file'}"]), tmp_path, notices.append)
     assert entry.origin.number is None
-    assert "continues without a number" in told[0]
+    assert "continues without a number" in notices[0]
 
 
 def test_a_system_that_hides_its_processes_is_told(
     config: Config, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    told: list[str] = []
+    notices: list[str] = []
     monkeypatch.setattr(process, "PROC", tmp_path / "none")
-    entry = Entry.begin(config, tmp_path, told.append)
+    entry = Entry.begin(config, tmp_path, notices.append)
     assert entry.origin.number is None
-    assert "continues without a number" in told[0]
+    assert "continues without a number" in notices[0]
 
 
 def test_files_that_cannot_be_listed_are_told(config: Config, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -162,11 +162,11 @@ def test_files_that_cannot_be_listed_are_told(config: Config, tmp_path: Path, mo
         raise OSError(5, "Input/output error")
 
     (tmp_path / "shift").mkdir()
-    told: list[str] = []
+    notices: list[str] = []
     monkeypatch.setattr(files, "_regular_below", fails)
-    with Entry.begin(config, tmp_path / "shift", told.append) as entry:
+    with Entry.begin(config, tmp_path / "shift", notices.append) as entry:
         entry.end(synthetic.record(notices=()), 0)
-    assert "Input/output error" in told[0]
+    assert "Input/output error" in notices[0]
     assert run_of(tmp_path)["state"] == "ended"
 
 

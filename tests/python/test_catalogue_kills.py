@@ -55,20 +55,20 @@ def killed_after(directory: Path, n_numbers: int, rng: random.Random) -> list[in
         finally:
             os._exit(1)
     os.close(writing)
-    told = b""
-    while len(told) < 8 * n_numbers:
+    numbers = b""
+    while len(numbers) < 8 * n_numbers:
         ready, _, _ = select.select([reading], [], [], LONGEST_WAIT_S)
         piece = os.read(reading, 8 * MOST_IN_A_LIFE) if ready else b""
         assert piece, "the child has ended by itself, or does nothing"
-        told += piece
+        numbers += piece
     for _ in range(rng.randrange(3000)):  # a moment of any length, less than a run's
         pass
     os.kill(child, signal.SIGKILL)
     os.waitpid(child, 0)
     while piece := os.read(reading, 1 << 16):
-        told += piece
+        numbers += piece
     os.close(reading)
-    return [int.from_bytes(told[i : i + 8], "little") for i in range(0, len(told) - len(told) % 8, 8)]
+    return [int.from_bytes(numbers[i : i + 8], "little") for i in range(0, len(numbers) - len(numbers) % 8, 8)]
 
 
 @pytest.fixture

@@ -107,8 +107,8 @@ def test_json_is_all_that_stands_on_standard_output(arguments: list[str], key: s
     if arguments[0] == "version":
         pytest.importorskip("anello._engine", reason="the compiled engine is not built")
     done = anello(*(str(tmp_path) if word == "OUT" else word for word in arguments), "--json")
-    told = json.loads(done.stdout)
-    assert key == "plan" or key in told
+    printed = json.loads(done.stdout)
+    assert key == "plan" or key in printed
     if key == "plan":
-        assert told == json.loads((tmp_path / "plan.json").read_text())
+        assert printed == json.loads((tmp_path / "plan.json").read_text())
         assert "report: " in done.stderr

@@ -477,8 +477,8 @@ def test_all_that_is_wrong_is_told_at_once_with_its_line(tmp_path: Path) -> None
     file.write_text("[receive]\ngro = 3\nhosts = 1\nports = [1, -2, 3, 4]\n[build]\ntimeout_ms = 20\n")
     with pytest.raises(ConfigError) as caught:
         load(file, ["build.timeout_ms=0", "build.nothing=1"])
-    told = [line.partition(" (given")[0] for line in str(caught.value).splitlines()]
-    assert told == [
+    complaints = [line.partition(" (given")[0] for line in str(caught.value).splitlines()]
+    assert complaints == [
         f"{file}:2: receive.gro: must be true or false",
         f"{file}:3: receive.hosts: is not a key of the configuration",
         f"{file}:4: receive.ports[1]: must be at least 0",

@@ -20,7 +20,7 @@ from anello.system.run_directory import CONTROL_LOCK, has_control_room
 PATIENCE_S = 60.0
 
 
-class Told:
+class CountedFiles:
     """The files of a catalogue; records when checksums were requested."""
 
     def __init__(self, catalogue: Catalogue) -> None:
@@ -51,7 +51,7 @@ def checksum(catalogue: Catalogue, number: int) -> str | None:
 
 def test_what_an_earlier_one_left_is_made_first_and_then_each_runs(tmp_path: Path) -> None:
     with Catalogue(of_runs_in(tmp_path)) as catalogue:
-        files = Told(catalogue)
+        files = CountedFiles(catalogue)
         left = run_with_a_file(catalogue, tmp_path / "left")
         with Checksums(files) as checksums:
             assert files.done.acquire(timeout=PATIENCE_S)
@@ -65,7 +65,7 @@ def test_what_an_earlier_one_left_is_made_first_and_then_each_runs(tmp_path: Pat
 
 def test_a_catalogue_that_fails_is_asked_again(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
     with Catalogue(of_runs_in(tmp_path)) as catalogue:
-        files = Told(catalogue)
+        files = CountedFiles(catalogue)
         number = run_with_a_file(catalogue, tmp_path / "shift")
         files.fails = True
         with Checksums(files) as checksums:

@@ -224,12 +224,12 @@ def test_orders_that_wait_for_each_other_do_not_fill_the_server(running: Room) -
 @pytest.mark.parametrize("path", ["configure", "check"])
 @pytest.mark.parametrize("setting", ["receive.n_buffers=-1", "no.such.key=1", "no equals sign", "run.seed=text"])
 def test_a_wrong_configuration_is_told_as_on_the_command_line(offline: Room, path: str, setting: str) -> None:
-    with pytest.raises(ConfigError) as told:
+    with pytest.raises(ConfigError) as refused:
         load(RICH, [setting])
     answer = offline.http.post(f"/api/v1/{path}", json={"file": str(RICH), "settings": [setting]})
     assert answer.status_code == 422
-    assert answer.json()["message"] == str(told.value)
-    assert answer.json()["field"] == told.value.field
+    assert answer.json()["message"] == str(refused.value)
+    assert answer.json()["field"] == refused.value.field
     assert offline.operator.state is State.OFFLINE
 
 
@@ -245,9 +245,9 @@ def test_a_silent_board_is_the_verdict_at_once_in_page_and_metrics(running: Room
     running.pages.silent = {2}
     running.look()
     assert live(running)["verdict"]["line"].startswith("incomplete: 1 boards are silent (board 2): look at its power")
-    told = running.http.get("/metrics").text
-    assert 'anello_verdict{word="incomplete"} 1' in told
-    assert 'anello_verdict{word="good"} 0' in told
+    metrics = running.http.get("/metrics").text
+    assert 'anello_verdict{word="incomplete"} 1' in metrics
+    assert 'anello_verdict{word="good"} 0' in metrics
 
 
 ENDLESS = {"number": "9" * 5000, "hexadecimal": "0x" + "f" * 5000, "list": "[" * 3000 + "]" * 3000}
@@ -292,8 +292,8 @@ def test_marking_writing_acknowledging(running: Room) -> None:
 
 # --- What is sent -------------------------------------------------------------------------------------------------
 def live(room: Room) -> dict[str, Any]:
-    told: dict[str, Any] = room.http.get("/api/v1/now").json()["live"]
-    return told
+    live_values: dict[str, Any] = room.http.get("/api/v1/now").json()["live"]
+    return live_values
 
 
 def test_rates_losses_latency_and_occupancy(running: Room) -> None:
@@ -301,18 +301,18 @@ def test_rates_losses_latency_and_occupancy(running: Room) -> None:
     assert live(running)["rates"] == {}  # of one look there is none
     running.pages.n_lost = 3
     running.look()
-    told = live(running)
-    assert told["rates"]["decided_hz"] == pytest.approx(100_000)
-    assert told["flow"]["built"] == 100_000
-    assert {"cause": "packets dropped, no free buffer", "n": 3} in told["lost"]
-    whole = next(leg for leg in told["latency"]["legs"] if leg["leg"] == told["latency"]["whole"])
+    live_values = live(running)
+    assert live_values["rates"]["decided_hz"] == pytest.approx(100_000)
+    assert live_values["flow"]["built"] == 100_000
+    assert {"cause": "packets dropped, no free buffer", "n": 3} in live_values["lost"]
+    whole = next(leg for leg in live_values["latency"]["legs"] if leg["leg"] == live_values["latency"]["whole"])
     assert (whole["p50_ns"], whole["p999_ns"]) == (180_000, 913_000)
-    stages = {stage["name"]: stage for stage in told["stages"]}
+    stages = {stage["name"]: stage for stage in live_values["stages"]}
     assert list(stages) == ["receive", "build", "trigger", "store"]
     assert stages["receive"]["occupancy"] == pytest.approx(0.25)
     assert stages["receive"]["causes"] == {"dropped, no free buffer": 3}
-    assert told["boards"]["number"] == [0, 1, 2, 3]
-    assert told["boards"]["lost"] == [0, 0, 0, 3]
+    assert live_values["boards"]["number"] == [0, 1, 2, 3]
+    assert live_values["boards"]["lost"] == [0, 0, 0, 3]
 
 
 def test_nothing_runs_and_the_page_says_so(offline: Room) -> None:
@@ -369,7 +369,7 @@ def test_the_configuration_with_every_key_explained(running: Room) -> None:
 
 
 # --- The stream ---------------------------------------------------------------------------------------------------
-async def told(stream: EventStream, last_id: int | None, n: int) -> list[tuple[str | None, Any]]:
+async def received(stream: EventStream, last_id: int | None, n: int) -> list[tuple[str | None, Any]]:
     found = []
     follow = stream.follow(last_id)
     async for event in follow:
@@ -387,9 +387,9 @@ def test_who_comes_again_is_told_what_happened_since() -> None:
             stream.publish("notice", {"n": n})
         stream.publish("tick", {"t": 1})
         stream.publish("tick", {"t": 2})
-        assert await told(stream, 1, 3) == [("notice", {"n": 1}), ("notice", {"n": 2}), ("tick", {"t": 2})]
-        assert await told(stream, None, 1) == [("tick", {"t": 2})]
-        assert await told(stream, 99, 1) == [("tick", {"t": 2})]  # of an earlier life of the server
+        assert await received(stream, 1, 3) == [("notice", {"n": 1}), ("notice", {"n": 2}), ("tick", {"t": 2})]
+        assert await received(stream, None, 1) == [("tick", {"t": 2})]
+        assert await received(stream, 99, 1) == [("tick", {"t": 2})]  # of an earlier life of the server
         assert stream.viewers == 0
 
     asyncio.run(scene())

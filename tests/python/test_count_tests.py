@@ -32,9 +32,9 @@ def test_of_what_a_failed_test_said_the_end_is_told(tmp_path: Path) -> None:
     report.write_text(
         f'<testsuite><testcase name="a.b"><failure/><system-out>{said}</system-out></testcase></testsuite>'
     )
-    told = count_tests.summary([report]).splitlines()
-    assert told[0] == "    failed (release) a.b"
-    assert told[1:-1] == [f"        line {i}" for i in range(100 - count_tests.N_LINES, 100)]
+    lines = count_tests.summary([report]).splitlines()
+    assert lines[0] == "    failed (release) a.b"
+    assert lines[1:-1] == [f"        line {i}" for i in range(100 - count_tests.N_LINES, 100)]
 
 
 def test_every_case_is_counted_once(tmp_path: Path) -> None:

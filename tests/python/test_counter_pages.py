@@ -170,10 +170,10 @@ def test_a_page_says_who_its_process_is_also_when_that_was_killed() -> None:
         child.send_signal(signal.SIGKILL)
         child.wait()
         page = counter_pages.look_at(name)
-        told = page.header
-        assert (told.runs, told.state, told.run_number, told.run_name) == (False, "draining", 41, "night")
-        assert (told.chain, told.config_digest) == ("rich", "d" * 64)
-        assert alive.started_ns - 10**9 < told.started_ns < told.heartbeat_ns <= time.time_ns()
+        header = page.header
+        assert (header.runs, header.state, header.run_number, header.run_name) == (False, "draining", 41, "night")
+        assert (header.chain, header.config_digest) == ("rich", "d" * 64)
+        assert alive.started_ns - 10**9 < header.started_ns < header.heartbeat_ns <= time.time_ns()
         assert page.counters() == {}  # it has none before it is prepared
         assert (page.threads(), page.buffers(), page.event()) == ([], [], None)
 

@@ -19,12 +19,12 @@ UNITS = sorted((DEPLOY / "systemd").glob("*.service"))
 def test_systemd_finds_nothing_wrong(unit: Path, tmp_path: Path) -> None:
     copied = tmp_path / unit.name.replace("@", "@rich")
     copied.write_text(unit.read_text().replace("/opt/anello/bin/anello", sys.executable))
-    told = subprocess.run(["systemd-analyze", "verify", copied], capture_output=True, text=True, check=False)
-    assert told.stderr == ""
-    assert told.returncode == 0
+    done = subprocess.run(["systemd-analyze", "verify", copied], capture_output=True, text=True, check=False)
+    assert done.stderr == ""
+    assert done.returncode == 0
     copied.write_text(copied.read_text().replace("Restart=on-failure", "Restart=now-and-then"))
-    told = subprocess.run(["systemd-analyze", "verify", copied], capture_output=True, text=True, check=False)
-    assert "now-and-then" in told.stderr, "it looks at what is wrong"
+    done = subprocess.run(["systemd-analyze", "verify", copied], capture_output=True, text=True, check=False)
+    assert "now-and-then" in done.stderr, "it looks at what is wrong"
 
 
 def test_the_container_is_built_from_the_packages_that_dev_installs() -> None:

@@ -512,8 +512,8 @@ def test_without_the_right_to_real_time_another_program_has_its_turn_first(look:
     finding = look("real-time", real_time_delays_s=None)
     assert finding.result == Grade.COULD_BE_BETTER
     assert cost(finding) == ("estimated", 2800, "≤ 2,800 µs")
-    told = {"sys/kernel/debug/sched/base_slice_ns": "1400000"}
-    assert cost(look("real-time", told, real_time_delays_s=None))[1] == pytest.approx(1400)
+    files = {"sys/kernel/debug/sched/base_slice_ns": "1400000"}
+    assert cost(look("real-time", files, real_time_delays_s=None))[1] == pytest.approx(1400)
     assert cost(look("real-time", real_time_delays_s=None, allowed_cores=frozenset({0, 1})))[1] == 1400
 
 

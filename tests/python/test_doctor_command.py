@@ -51,12 +51,12 @@ def can_be_read_by_all() -> bool:
 def test_json_tells_everything_about_this_machine() -> None:
     done = doctor("--json")
     assert done.returncode in EXIT_CODES, done.stderr
-    told = json.loads(done.stdout)
-    assert {finding["check"] for finding in told["findings"]} == {check.name for check in CHECKS}
-    assert told["bad"] == (done.returncode == 4)
-    assert told["bad"] == any(finding["result"] == "bad" for finding in told["findings"])
-    assert told["outcomes"] == []
-    prices = {finding["check"] for finding in told["findings"] if finding["prices"]}
+    report = json.loads(done.stdout)
+    assert {finding["check"] for finding in report["findings"]} == {check.name for check in CHECKS}
+    assert report["bad"] == (done.returncode == 4)
+    assert report["bad"] == any(finding["result"] == "bad" for finding in report["findings"])
+    assert report["outcomes"] == []
+    prices = {finding["check"] for finding in report["findings"] if finding["prices"]}
     assert {"hiccups", "clock"} <= prices
 
 
@@ -186,8 +186,8 @@ def test_outcomes_on_the_terminal() -> None:
 def test_json_holds_each_part() -> None:
     finding = Finding("clock", "why", Grade.BAD, "what", Fix(("a",), "b", "c"), (Price(1.5, "ns", "takes"),),
                       Cost(Basis.MEASURED, 0.015, "c"))  # fmt: skip
-    told = json.loads(as_json([finding], "eth0", [fixing.FixOutcome("clock", "a", "no")]))
-    assert told == {
+    report = json.loads(as_json([finding], "eth0", [fixing.FixOutcome("clock", "a", "no")]))
+    assert report == {
         "interface": "eth0",
         "bad": True,
         "findings": [{

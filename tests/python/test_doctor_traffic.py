@@ -50,8 +50,8 @@ def test_another_way_only_where_it_is_cheaper_in_every_turn_and_loses_no_more(ot
 
 
 def test_what_loses_least_comes_before_what_costs_least() -> None:
-    told = traffic.advice([trial(SOCKET, 100, 100, 100, lost=5), trial(URING, 900, 900, 900)], SOCKET)
-    assert told == "take receive.backend=io_uring receive.gro=true: it loses 0 datagrams, what is configured 15"
+    advice = traffic.advice([trial(SOCKET, 100, 100, 100, lost=5), trial(URING, 900, 900, 900)], SOCKET)
+    assert advice == "take receive.backend=io_uring receive.gro=true: it loses 0 datagrams, what is configured 15"
 
 
 def test_where_the_configured_way_does_not_work_the_best_of_the_others() -> None:
@@ -158,11 +158,11 @@ def test_as_a_user_types_it() -> None:
     with sender(port):
         done = doctor(str(CONFIG), "--set", f"receive.ports=[{port}]", "--traffic", "0.1", "--json")
     assert done.returncode == 0, done.stderr
-    told = json.loads(done.stdout)
-    sockets = next(one for one in told["ways"] if one["settings"] == "receive.backend=socket receive.gro=true")
+    report = json.loads(done.stdout)
+    sockets = next(one for one in report["ways"] if one["settings"] == "receive.backend=socket receive.gro=true")
     assert sockets["datagrams_per_s"] > 0
-    assert told["configured"] == "receive.backend=socket receive.gro=true"
-    assert told["advice"].startswith(("stay with", "take"))
+    assert report["configured"] == "receive.backend=socket receive.gro=true"
+    assert report["advice"].startswith(("stay with", "take"))
 
 
 @pytest.mark.process

@@ -31,11 +31,11 @@ class Done(NamedTuple):
 
 def dump(*arguments: str | Path) -> Done:
     """Runs the command in this process, as starting one is most of a command's cost."""
-    said, told = io.StringIO(), io.StringIO()
-    with pytest.MonkeyPatch.context() as patch, redirect_stdout(said), redirect_stderr(told):
+    said, errors = io.StringIO(), io.StringIO()
+    with pytest.MonkeyPatch.context() as patch, redirect_stdout(said), redirect_stderr(errors):
         patch.setattr(sys, "argv", ["anello", "dump", *map(str, arguments)])
         code = cli.main()
-    return Done(code, said.getvalue(), told.getvalue())
+    return Done(code, said.getvalue(), errors.getvalue())
 
 
 def wrong_checksum(data: bytes) -> bytes:
@@ -200,13 +200,13 @@ def test_a_live_port() -> None:
         sender.sendto(b"what", ("127.0.0.1", port))
         sender.sendto(VECTORS["mgp_9bit"], ("127.0.0.1", port))
         own_port = sender.getsockname()[1]
-    said, told = program.communicate(timeout=60)
+    said, errors = program.communicate(timeout=60)
     assert program.returncode == 0
     first, second = said.splitlines()[:2]
     assert f"127.0.0.1:{own_port} > {port}" in first
     assert "unknown  wrong_magic (begins like no registered format" in first
     assert "mgp  ok" in second
-    assert "2 datagrams" in told
+    assert "2 datagrams" in errors
 
 
 def test_a_port_in_use() -> None:

@@ -49,9 +49,9 @@ def example(words: str, folder: Path) -> None:
 
 def kill(words: str, _: Path) -> None:
     done = subprocess.run([*kills.PROGRAM, *words.split()], cwd=ROOT, stdout=subprocess.PIPE, text=True, check=True)
-    (told,) = [json.loads(line) for line in done.stdout.splitlines() if line.startswith("{")]
-    assert told["crashed"] == 0
-    assert told["balanced"] is not False, told["off"]
+    (report,) = [json.loads(line) for line in done.stdout.splitlines() if line.startswith("{")]
+    assert report["crashed"] == 0
+    assert report["balanced"] is not False, report["off"]
 
 
 FILES = {

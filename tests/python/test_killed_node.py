@@ -137,10 +137,10 @@ def test_a_killed_node_leaves_all_but_the_last_second(tmp_path: Path, chain: str
     page.remove()
     assert watch.to_be_saved() <= case.stored(path) <= came
     if not case.has_attributes:
-        told = json.loads(run_directory.beside(path).read_text())
-        assert (told["file"], told["run_number"], told["chain"]) == (path.name, 1, chain)
-        assert "chain = " in told["configuration"]
-        assert {"run_name", "host", "started", "version", "config_digest"} <= told.keys()
+        values = json.loads(run_directory.beside(path).read_text())
+        assert (values["file"], values["run_number"], values["chain"]) == (path.name, 1, chain)
+        assert "chain = " in values["configuration"]
+        assert {"run_name", "host", "started", "version", "config_digest"} <= values.keys()
         return
     with h5py.File(path) as file:
         assert file.attrs["run_number"] == 1

@@ -53,11 +53,11 @@ def test_a_ledger_tells_a_problem_once() -> None:
     for ledger in (Ledger((good, bad), (bad,)), Ledger((good,), (bad,))):
         assert not ledger.balanced
         assert ledger.problems == ["ledger: hits: out: off"]
-    told = Ledger((good,), (bad,), (Loss("hits", "lost", 2),)).as_dict()
-    assert (told["balanced"], [row["name"] for row in told["rows"]], [row["name"] for row in told["boards"]]) == (
+    values = Ledger((good,), (bad,), (Loss("hits", "lost", 2),)).as_dict()
+    assert (values["balanced"], [row["name"] for row in values["rows"]], [row["name"] for row in values["boards"]]) == (
         False, ["in"], ["out"]
     )  # fmt: skip
-    assert [loss["n"] for loss in told["losses"]] == [2]
+    assert [loss["n"] for loss in values["losses"]] == [2]
 
 
 def test_a_loss_lists_first_and_last_numbers_of_each_epoch() -> None:
@@ -75,9 +75,9 @@ def test_a_loss_lists_first_and_last_numbers_of_each_epoch() -> None:
 
 def test_a_loss_lists_only_so_many_ranges() -> None:
     numbers = tuple((10 * i, 10 * i + 2) for i in range(MOST_RANGES + 3))
-    told = Loss("packets", "lost", 2 * len(numbers), numbers=numbers).as_dict()
-    assert len(told["ranges"]) == MOST_RANGES
-    assert told["not_listed"] == 6
+    values = Loss("packets", "lost", 2 * len(numbers), numbers=numbers).as_dict()
+    assert len(values["ranges"]) == MOST_RANGES
+    assert values["not_listed"] == 6
 
 
 @pytest.mark.parametrize(

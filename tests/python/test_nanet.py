@@ -250,10 +250,10 @@ def test_a_run_without_the_card_says_nothing_of_it() -> None:
 def test_a_detector_with_an_engine_of_its_own_is_told_where_the_cards_library_is(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    told: list[str] = []
+    libraries: list[str] = []
     own: Any = ModuleType("made_up._engine")
-    own.set_nanet_library = told.append
+    own.set_nanet_library = libraries.append
     monkeypatch.setitem(sys.modules, "made_up", ModuleType("made_up"))
     monkeypatch.setitem(sys.modules, "made_up._engine", own)
     assert compiled_part("made_up") is own
-    assert told == [str(CardSources.here().library)]
+    assert libraries == [str(CardSources.here().library)]

@@ -46,15 +46,15 @@ def interrupted_turn(after: Path) -> Turn:
     return Turn(1000, stop)
 
 
-def told_again(name: str) -> str:
+def logged_call(name: str) -> str:
     """Python code that appends the program's arguments to a file, as a line."""
     return f"pathlib.Path({name!r}).open('a').write(json.dumps(args) + chr(10))\n"
 
 
 # --- Farms and chains -------------------------------------------------------------------------------------------------
 def simulated(**more: Any) -> str:
-    told = {"runs": 192, "faults": 200, "built": 7, "fragments": 9000, "ledgers": 12, "failed": [], "shown": []} | more
-    return f"print(json.dumps({told!r}))\n"
+    sums = {"runs": 192, "faults": 200, "built": 7, "fragments": 9000, "ledgers": 12, "failed": [], "shown": []} | more
+    return f"print(json.dumps({sums!r}))\n"
 
 
 def farms(folder: Path, text: str) -> virtual.Virtual:
@@ -67,7 +67,7 @@ def shown(seed: int, finding: str) -> dict[str, Any]:
 
 
 def test_farms_are_counted(tmp_path: Path) -> None:
-    outcome = farms(tmp_path, told_again(f"{tmp_path}/calls") + simulated()).search(turn())
+    outcome = farms(tmp_path, logged_call(f"{tmp_path}/calls") + simulated()).search(turn())
     assert outcome.counts == Counter(farms=192, farm_faults=200, farm_packets=7, farm_fragments=9000, farm_ledgers=12)
     assert outcome.findings == []
     assert not (tmp_path / "farm_seeds.txt").exists()
@@ -158,7 +158,7 @@ def test_cases_of_properties_are_counted(tmp_path: Path) -> None:
 
 
 def test_a_property_that_fails_is_kept_as_rapidcheck_shrank_it(tmp_path: Path) -> None:
-    text = told_again(f"{tmp_path}/calls") + (
+    text = logged_call(f"{tmp_path}/calls") + (
         "print('[ RUN      ] Wire.Reads\\nFailure\\nFalsifiable after 23 tests and 3 shrinks\\n\\n(40)\\n"
         "[  FAILED  ] Wire.Reads (0 ms)\\n[  FAILED  ] Wire.Reads')\n"
         "seed = os.environ['ANELLO_SEED']\nassert os.environ['RC_PARAMS'] == 'seed=' + seed\n"
@@ -282,10 +282,10 @@ def test_without_clang_there_are_no_fuzzers(tmp_path: Path) -> None:
 
 # --- Kills ------------------------------------------------------------------------------------------------------------
 def killed(folder: Path, condition: str) -> kills.Kills:
-    told = {"victim": 1, "what": "kill", "at_s": 0.5, "codes": [0, -9, -11], "crashed": 1, "balanced": None, "off": []}
-    sound = told | {"crashed": 0, "balanced": True}
+    crash = {"victim": 1, "what": "kill", "at_s": 0.5, "codes": [0, -9, -11], "crashed": 1, "balanced": None, "off": []}
+    sound = crash | {"crashed": 0, "balanced": True}
     text = (
-        told_again(f"{folder}/calls") + f"print(json.dumps({told!r} if {condition} else {sound!r}))\nprint('table')\n"
+        logged_call(f"{folder}/calls") + f"print(json.dumps({crash!r} if {condition} else {sound!r}))\nprint('table')\n"
     )
     return kills.Kills(folder / "kills.txt", [program(folder / "bench", text)])
 
@@ -374,10 +374,10 @@ def test_the_account_is_of_all_time_and_of_the_last_call(tmp_path: Path) -> None
     finding = Finding("it broke", "x.txt", "again")
     assert searched(path, Fake("farms", 1)) == 0
     assert searched(path, Fake("farms", 1, finds=[finding])) == 1
-    told = json.loads(path.read_text())
-    assert told["ever"] == {"farms": 2, "findings": 1, "fuzz_executions": 5, "seconds": 0}
-    assert (told["last"]["farms"], told["last"]["findings"]) == (1, 1)
-    assert set(told["last"]) >= {"commit", "changed", "utc"}
+    report = json.loads(path.read_text())
+    assert report["ever"] == {"farms": 2, "findings": 1, "fuzz_executions": 5, "seconds": 0}
+    assert (report["last"]["farms"], report["last"]["findings"]) == (1, 1)
+    assert set(report["last"]) >= {"commit", "changed", "utc"}
 
 
 def test_what_could_not_be_searched_is_no_success(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

@@ -62,9 +62,9 @@ def run(directory: Path, settings: list[str]) -> "subprocess.CompletedProcess[st
 
 
 def listed(directory: Path) -> list[dict[str, Any]]:
-    told = anello(directory, "runs", "list", "--in", str(directory), "--json", "--limit", "1000")
-    assert told.returncode == 0, told.stderr
-    rows: list[dict[str, Any]] = json.loads(told.stdout)
+    done = anello(directory, "runs", "list", "--in", str(directory), "--json", "--limit", "1000")
+    assert done.returncode == 0, done.stderr
+    rows: list[dict[str, Any]] = json.loads(done.stdout)
     return rows
 
 

@@ -84,10 +84,10 @@ def test_bins_of_different_length_are_brought_to_the_longer() -> None:
 
 
 def test_nothing_is_counted_twice_when_bins_are_merged() -> None:
-    told = Series.of(series({5: 2.0, 7: 3.0}, begin=101))
-    longer = told.over(100 * BIN_NS, 4 * BIN_NS, 6)
-    assert longer.count.sum() == told.count.sum()
-    assert longer.sum_ns.sum() == told.sum_ns.sum()
+    fine = Series.of(series({5: 2.0, 7: 3.0}, begin=101))
+    longer = fine.over(100 * BIN_NS, 4 * BIN_NS, 6)
+    assert longer.count.sum() == fine.count.sum()
+    assert longer.sum_ns.sum() == fine.sum_ns.sum()
     assert longer.n_late.tolist() == [0, 1, 1, 0, 0, 0]
     assert longer.max_ns.max() == 3 * MS
 
@@ -117,11 +117,11 @@ def test_the_line_for_people() -> None:
 
 
 def test_a_record_tells_it_in_summary_terminal_and_report() -> None:
-    told = {"latency_over_time": {"sent_to_decided": series({5: 2.0})}, "hiccups": {1: core({5: 1.5})}}
-    record = synthetic.record(**told)
-    told_of = summary.summary(record)["machine"]
-    assert told_of["late"] == {"leg": "sent_to_decided", "n": 1, "explained": 1, "bin_ns": BIN_NS}
-    assert told_of["cores"]["1"]["realtime"] is True
+    engine = {"latency_over_time": {"sent_to_decided": series({5: 2.0})}, "hiccups": {1: core({5: 1.5})}}
+    record = synthetic.record(**engine)
+    of_machine = summary.summary(record)["machine"]
+    assert of_machine["late"] == {"leg": "sent_to_decided", "n": 1, "explained": 1, "bin_ns": BIN_NS}
+    assert of_machine["cores"]["1"]["realtime"] is True
     output = io.StringIO()
     report.show(record, Console(file=output, width=160))
     assert "1 of 1 events above 1 ms in its hiccups" in output.getvalue()

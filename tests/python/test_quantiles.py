@@ -50,17 +50,17 @@ def test_fifty_events_tell_their_median_alone() -> None:
 
 def test_summary_terminal_and_report_leave_out_the_same(tmp_path: Path) -> None:
     one = dataclasses.replace(synthetic.record(30), latency={"sent_to_decided": of(50)})
-    told = summary.summary(one)["latency"]["sent_to_decided"]
-    assert (told["p99_ns"], told["p9999_ns"]) == (None, None)
+    leg = summary.summary(one)["latency"]["sent_to_decided"]
+    assert (leg["p99_ns"], leg["p9999_ns"]) == (None, None)
     assert "NaN" not in summary.line(one)
     assert json.loads(summary.line(one))["latency"]["sent_to_decided"]["p999_ns"] is None
     output = io.StringIO()
     report.show(one, Console(file=output, width=200))
     row = next(line for line in output.getvalue().splitlines() if line.startswith("sent → decided"))
-    assert row.split()[3:] == [microseconds(told["p50_ns"]), "-", "-", "-", microseconds(told["max_ns"]), "0"]
+    assert row.split()[3:] == [microseconds(leg["p50_ns"]), "-", "-", "-", microseconds(leg["max_ns"]), "0"]
     cells = page(one).split("<tr><td>sent → decided</td>")[1].split("</tr>")[0]
     assert cells.count(">-<") == 4
-    assert f">{microseconds(told['p50_ns'])}<" in cells
+    assert f">{microseconds(leg['p50_ns'])}<" in cells
 
 
 def test_nodes_of_a_farm_are_counted_together() -> None:

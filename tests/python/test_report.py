@@ -90,7 +90,7 @@ class Figures(HTMLParser):
         super().__init__()
         self.labels: list[str] = []
         self.captions: list[str] = []
-        self.told: list[str] = []
+        self.plots: list[str] = []
         self._into: list[str] | None = None
 
     def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
@@ -99,7 +99,7 @@ class Figures(HTMLParser):
             assert given["role"] == "img"
             self.labels.append(given["aria-label"] or "")
         self._into = (
-            self.captions if tag == "figcaption" else self.told if given.get("type") == "application/json" else None
+            self.captions if tag == "figcaption" else self.plots if given.get("type") == "application/json" else None
         )
 
     def handle_data(self, data: str) -> None:
@@ -111,13 +111,13 @@ class Figures(HTMLParser):
 def test_each_plot_is_told_in_words_and_has_colours_for_the_dark(page: str) -> None:
     read = Figures()
     read.feed(page)
-    assert len(read.labels) == len(read.told) >= 4 + figures.N_DISPLAYS
+    assert len(read.labels) == len(read.plots) >= 4 + figures.N_DISPLAYS
     assert read.captions == read.labels
     assert all(len(words) > 8 for words in read.labels)
-    told = json.loads(read.told[0])
-    assert told["layout"]["paper_bgcolor"] in FOR_THE_DARK
-    assert told["layout"]["font"]["color"] in FOR_THE_DARK
-    assert {trace["line"]["color"] for trace in told["data"]} <= set(FOR_THE_DARK)
+    plot = json.loads(read.plots[0])
+    assert plot["layout"]["paper_bgcolor"] in FOR_THE_DARK
+    assert plot["layout"]["font"]["color"] in FOR_THE_DARK
+    assert {trace["line"]["color"] for trace in plot["data"]} <= set(FOR_THE_DARK)
     assert "prefers-color-scheme: dark" in page
     assert "@media print" in page
 

@@ -276,11 +276,11 @@ def test_a_thousand_runs_leave_nothing_behind(tmp_path: Path) -> None:
     """Runs end in all ways, and a new control room starts now and then."""
     dice, numbers = random.Random(seeds.seed()), list[int]()
 
-    def tell(run: FakeRun, _: int | None) -> None:
+    def note_end(run: FakeRun, _: int | None) -> None:
         numbers.append(run.number)
 
     of_others = opened()
-    room = room_at(tmp_path, ended=tell)
+    room = room_at(tmp_path, ended=note_end)
     left = []
     for n_runs in range(1000):
         if room.status().state in (State.OFFLINE, State.ERROR):
@@ -292,7 +292,7 @@ def test_a_thousand_runs_leave_nothing_behind(tmp_path: Path) -> None:
             room.start()
         if dice.random() < 0.05:
             room.close()
-            room = room_at(tmp_path, ended=tell)
+            room = room_at(tmp_path, ended=note_end)
         end_somehow(room, dice)
         settle(partial(is_at_rest, room))
         if n_runs in (199, 999):

@@ -117,8 +117,8 @@ def see_the_rate(shift: Shift) -> None:
     (first, before), *_, (last, after) = [counted(shift, page) for _ in range(6)]
     seen = samples(shift)[first - 1 : last]
     times = [t_ns * 1e-9 for t_ns, _ in seen]
-    told = sum(rate * (end - begin) for begin, end, (_, rate) in zip(times[:-1], times[1:], seen[1:], strict=True))
-    assert told == pytest.approx(after - before, rel=0.05)
+    integral = sum(rate * (end - begin) for begin, end, (_, rate) in zip(times[:-1], times[1:], seen[1:], strict=True))
+    assert integral == pytest.approx(after - before, rel=0.05)
 
 
 def test_a_shift(shift: Shift) -> None:

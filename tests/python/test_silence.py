@@ -41,8 +41,8 @@ def test_silence_is_said_again_ever_less_often_with_the_time_it_began() -> None:
     clock, began_s = Clock(), datetime(2026, 3, 1, 14, 0, 5).astimezone().timestamp()
     watch = SilenceWatch(clock=clock, wall_clock=lambda: began_s + clock.now_s - 100.0)
     look(watch, clock, 0.0, 5)
-    told = [at_s for at_s in range(1, 1000) if look(watch, clock, at_s, 5)]
-    assert told == [2, 20, 200]
+    reported = [at_s for at_s in range(1, 1000) if look(watch, clock, at_s, 5)]
+    assert reported == [2, 20, 200]
     (line,) = look(watch, clock, 2000.0, 5)
     assert "for 2000.0 s, since 14:00:05: check that they are running" in line
     assert "nothing more will come, and Ctrl-C ends the run" in line

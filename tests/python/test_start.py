@@ -26,9 +26,9 @@ HEAVY = ("anello._engine", "asyncio", "email", "fastapi", "h5py", "numpy", "plot
 
 
 def loaded(code: str) -> set[str]:
-    told = f"import sys\ntry:\n    {code}\nfinally:\n    print(*(one for one in {HEAVY} if one in sys.modules))"
+    script = f"import sys\ntry:\n    {code}\nfinally:\n    print(*(one for one in {HEAVY} if one in sys.modules))"
     done = subprocess.run(
-        [sys.executable, "-c", told], cwd=ROOT, capture_output=True, text=True, timeout=LIMIT_S, check=False,
+        [sys.executable, "-c", script], cwd=ROOT, capture_output=True, text=True, timeout=LIMIT_S, check=False,
     )  # fmt: skip
     assert "Traceback" not in done.stderr, done.stderr
     return set(done.stdout.splitlines()[-1].split())

@@ -30,7 +30,7 @@ def simulate(*arguments: str) -> tuple[int, str]:
     return result.exit_code, result.stdout
 
 
-def told(*arguments: str) -> dict[str, Any]:
+def simulated(*arguments: str) -> dict[str, Any]:
     _, output = simulate(*arguments, "--json")
     parsed: dict[str, Any] = json.loads(output)
     return parsed
@@ -102,23 +102,23 @@ def test_without_a_first_seed_each_swarm_has_its_own() -> None:
 
 @pytest.mark.process
 def test_as_many_farms_as_asked_for_whatever_the_jobs() -> None:
-    one, two = (told("--seeds", "150", "--first", "1", "--jobs", jobs) for jobs in ("1", "2"))
+    one, two = (simulated("--seeds", "150", "--first", "1", "--jobs", jobs) for jobs in ("1", "2"))
     assert one["runs"] == two["runs"] == 150
     assert one["events"] == two["events"]
-    assert told("--minutes", "0.001", "--first", "1")["runs"] >= 64
+    assert simulated("--minutes", "0.001", "--first", "1")["runs"] >= 64
 
 
 def test_a_replay_is_the_same_run_each_time() -> None:
-    first, second = (told("--replay", "27199") for _ in range(2))
+    first, second = (simulated("--replay", "27199") for _ in range(2))
     assert first == second
     assert first["findings"] == []
-    other = told("--replay", "27199", "--change", "latency_ns=12345")
+    other = simulated("--replay", "27199", "--change", "latency_ns=12345")
     assert other["digest"] != first["digest"]
 
 
 @pytest.mark.process
 def test_the_ledger_judges_all_that_are_asked_for(monkeypatch: pytest.MonkeyPatch) -> None:
-    assert told("--seeds", "70", "--first", "1", "--ledger")["ledgers"] == 70
+    assert simulated("--seeds", "70", "--first", "1", "--ledger")["ledgers"] == 70
     monkeypatch.setattr(books, "what_is_off", lambda _: ["the ledger: sent: 2 = 1 received"])
     code, output = simulate("--seeds", "4", "--first", "1")
     assert code == BAD_NEWS
@@ -137,8 +137,8 @@ def test_a_ledger_that_does_not_close_is_told(lost: str) -> None:
 
 @pytest.mark.process
 def test_faults_are_those_asked_for() -> None:
-    assert told("--seeds", "50", "--faults", "none")["faults"] == 0
-    texts = [text for seed in range(40) for text in told("--replay", str(seed), "--faults", "stop")["faults"]]
+    assert simulated("--seeds", "50", "--faults", "none")["faults"] == 0
+    texts = [text for seed in range(40) for text in simulated("--replay", str(seed), "--faults", "stop")["faults"]]
     assert texts
     assert all(" stops for " in text for text in texts)
 
@@ -150,10 +150,10 @@ def test_a_configuration_decides_what_it_knows(tmp_path: Path) -> None:
         "credits = 3\nn_meps = 11\nsteps_ahead = 3\n[generator]\nn_buffers = 9\n"
     )
     for seed in ("1", "2", "3"):
-        scenario = told(str(config), "--replay", seed)["scenario"]
+        scenario = simulated(str(config), "--replay", seed)["scenario"]
         assert scenario.startswith("3 nodes (em+ru bu ru+bu), shift 3 ahead, 11 MEPs of 7 events")
         assert "3 credits, 9 buffers" in scenario
-    assert ", push, 5 MEPs" in told("--set", "exchange.n_meps=5", "--replay", "1")["scenario"]
+    assert ", push, 5 MEPs" in simulated("--set", "exchange.n_meps=5", "--replay", "1")["scenario"]
 
 
 @pytest.mark.parametrize(("seed", "n_nodes"), [(795932694549, 4), (795932548011, 3)])
@@ -285,18 +285,18 @@ def test_chains_are_explained_and_a_replay_is_the_same_run(chain: str) -> None:
         r"100 chains with \d+ troubles, all explained, 8 also by their ledger: [\d,]+ events that came, [\d,]+ of them"
     )
     assert re.search(words, output)
-    first, second = (told("--chain", chain, "--replay", "12") for _ in range(2))
+    first, second = (simulated("--chain", chain, "--replay", "12") for _ in range(2))
     assert first == second
     assert first["findings"] == []
-    assert told("--chain", chain, "--replay", "12", "--change", "latency_ns=12345")["digest"] != first["digest"]
+    assert simulated("--chain", chain, "--replay", "12", "--change", "latency_ns=12345")["digest"] != first["digest"]
 
 
 @pytest.mark.parametrize("chain", ["rich", pytest.param("camera", marks=pytest.mark.long)])
 @pytest.mark.process
 def test_troubles_of_chains_are_those_asked_for(chain: str) -> None:
-    assert told("--chain", chain, "--seeds", "20", "--first", "1", "--faults", "none")["faults"] == 0
-    texts = {text for seed in range(30) for text in told("--chain", chain, "--replay", str(seed), "--faults", "stop")
-             ["faults"]}  # fmt: skip
+    assert simulated("--chain", chain, "--seeds", "20", "--first", "1", "--faults", "none")["faults"] == 0
+    runs = (simulated("--chain", chain, "--replay", str(seed), "--faults", "stop") for seed in range(30))
+    texts = {text for run in runs for text in run["faults"]}
     assert texts
     assert all("the node's process stands still" in text for text in texts)
 
@@ -308,11 +308,11 @@ def test_a_configuration_decides_of_a_chain_what_it_knows(tmp_path: Path) -> Non
         '[threads]\nlayout = ["receive", "build", "trigger+emit", "store"]\n'
     )
     for seed in ("1", "2", "3"):
-        scenario = told(str(config), "--replay", seed)["scenario"]
+        scenario = simulated(str(config), "--replay", seed)["scenario"]
         assert scenario.startswith("receive | build | trigger+emit | store, 3 trigger threads, 1 lanes")
         assert "at 12345 Hz" in scenario
         assert "timeout 7 ms" in scenario
-    camera = told("detectors/camera/cta-camera.toml", "--replay", "1")["scenario"]
+    camera = simulated("detectors/camera/cta-camera.toml", "--replay", "1")["scenario"]
     assert camera.startswith("receive+build+filter | send, 1 groups")
     assert "at 300 Hz within 0 us; timeout 50 ms" in camera
 

@@ -175,9 +175,9 @@ push.send(b"through")
 say(pull.recv().decode())
 """, ZMQ_ANELLO_RING_BYTES="100000")  # fmt: skip
     assert peer.stdout is not None
-    told = peer.stdout.readline()
-    assert "ZMQ_ANELLO_RING_BYTES: must be a power of two" in told
-    assert "100000" in told
+    error = peer.stdout.readline()
+    assert "ZMQ_ANELLO_RING_BYTES: must be a power of two" in error
+    assert "100000" in error
     assert peer.stdout.readline() == "through\n"
 
 

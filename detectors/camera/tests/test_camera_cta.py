@@ -466,10 +466,10 @@ def images(path: Path) -> NDArray[np.float32]:
 def test_ctapipe_processes_a_run_s_file(run: Path, tmp_path: Path) -> None:
     """ctapipe finds the source by its entry point, which the installed package has and a checkout has not."""
     of_others.package("ctapipe")
-    told = tmp_path / "anello-0.dist-info"
-    told.mkdir()
-    (told / "METADATA").write_text("Metadata-Version: 2.1\nName: anello\nVersion: 0\n")
-    (told / "entry_points.txt").write_text("[ctapipe_io]\n" + entry_point())
+    package = tmp_path / "anello-0.dist-info"
+    package.mkdir()
+    (package / "METADATA").write_text("Metadata-Version: 2.1\nName: anello\nVersion: 0\n")
+    (package / "entry_points.txt").write_text("[ctapipe_io]\n" + entry_point())
     output = tmp_path / "dl1.h5"
     command = [
         sys.executable,

@@ -252,11 +252,11 @@ def test_each_event_is_in_one_file_sample_by_sample(run: tuple[str, Path, dict[s
         wanted, _ = cameras.camera(name).by_channel(sent[number])
         assert np.array_equal(row.waveform.reshape(wanted.shape), wanted)
         assert row.event_time_s * 10**9 + row.event_time_qns // 4 == sent[number].timestamp_ns
-    told = summary["r1_files"]
-    assert [one["events_written"] for one in told] == [N_EVENTS // 2] * 2
-    assert sum(one["files_written"] for one in told) == len(files)
-    assert sum(one["bytes_written"] for one in told) == sum(path.stat().st_size for path in files)
-    assert [one["died"] for one in told] == [0, 0]
+    writers = summary["r1_files"]
+    assert [one["events_written"] for one in writers] == [N_EVENTS // 2] * 2
+    assert sum(one["files_written"] for one in writers) == len(files)
+    assert sum(one["bytes_written"] for one in writers) == sum(path.stat().st_size for path in files)
+    assert [one["died"] for one in writers] == [0, 0]
 
 
 @pytest.mark.long
@@ -377,17 +377,17 @@ def test_a_run_goes_on_without_a_writer_that_was_killed(running: Running) -> Non
     assert "the writer of R1v1 files, stream 2, died: Killed; others take its events" in said
     summary = json.loads((running.folder / "summary.json").read_text())
     assert summary["ledger"]["balanced"], said
-    assert [one["died"] for one in told_of(summary)] == [0, 1]
+    assert [one["died"] for one in writers_of(summary)] == [0, 1]
     in_files = {number for path in (running.folder / "r1").glob("*.fits.fz") for number in numbers_of(path)}
     lost = {one.event_number for one in camera_events.read(running.folder / "events.h5")} - in_files
-    counted = sum(told_of(summary)[1][name] for name in ("events_never_taken", "events_lost_with_writer"))
+    counted = sum(writers_of(summary)[1][name] for name in ("events_never_taken", "events_lost_with_writer"))
     counted += summary["counters"]["node"]["r1_stream1"]["lost_disconnected"]
     assert len(lost) == counted
 
 
-def told_of(summary: Mapping[str, Any]) -> list[dict[str, int]]:
-    told: list[dict[str, int]] = summary["r1_files"]
-    return told
+def writers_of(summary: Mapping[str, Any]) -> list[dict[str, int]]:
+    writers: list[dict[str, int]] = summary["r1_files"]
+    return writers
 
 
 def numbers_of(path: Path) -> list[int]:

@@ -55,20 +55,20 @@ def test_how_fragments_are_copied_and_why_is_told(tmp_path: Path) -> None:
     128 kB unless others are worth 2 % more), in the summary, the report and a notice."""
     code, output, summary = run(tmp_path, "--set", "camera_source.rate_hz=400")
     assert code == 0, output
-    told = summary["states"]["copy0"]
-    chosen = re.match(r"auto: (\w+), (\d+) kB per call; trial \d+, (at the start|as [a-z ]+): a step took ", told)
-    assert chosen is not None, told
-    sizes = re.findall(r"\d+", told.rpartition(", by ")[2])
+    state = summary["states"]["copy0"]
+    chosen = re.match(r"auto: (\w+), (\d+) kB per call; trial \d+, (at the start|as [a-z ]+): a step took ", state)
+    assert chosen is not None, state
+    sizes = re.findall(r"\d+", state.rpartition(", by ")[2])
     costs = {
         (way, size): float(ns)
-        for cost, way in re.findall(r"([\d./]+) ns per byte (\w+)", told)
+        for cost, way in re.findall(r"([\d./]+) ns per byte (\w+)", state)
         for size, ns in zip(sizes, cost.split("/"), strict=True)
     }
     assert {way for way, _ in costs} == {"plain", "ahead", "non_temporal"}
     assert {size for _, size in costs} == {"32", "128", "512"}
     least = min(costs.values())
     assert 0 < least <= costs[chosen[1], chosen[2]] <= least / 0.98 + 0.001
-    assert told in (tmp_path / "report.html").read_text()
+    assert state in (tmp_path / "report.html").read_text()
     assert any(
         f"copies fragments by auto: {chosen[1]}, {chosen[2]} kB per call; trial" in notice["text"]
         for notice in summary["notices"]

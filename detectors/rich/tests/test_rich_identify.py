@@ -18,7 +18,7 @@ from anello.rich.python_trigger import Batch, as_columns
 ROOT = Path(__file__).parents[3]
 
 
-def told(*arguments: str) -> dict[str, Any]:
+def identified(*arguments: str) -> dict[str, Any]:
     result = CliRunner().invoke(cli.app, ["identify", *arguments, "--json"])
     if result.exception and not isinstance(result.exception, SystemExit):
         raise result.exception
@@ -27,19 +27,19 @@ def told(*arguments: str) -> dict[str, Any]:
 
 
 def test_matrices_have_all_events_and_are_mostly_right() -> None:
-    matrices = told("--events", "4000", "--seed", "3")["matrices"]
+    matrices = identified("--events", "4000", "--seed", "3")["matrices"]
     assert [len(one["classes"]) for one in matrices] == [5, 4, 4]
     rings, electrons, particles = (np.array(one["counts"]) for one in matrices)
     assert rings.sum() == electrons.sum() == 4000
     assert particles.sum() > 3000
     for counts, least in ((rings, 0.75), (electrons, 0.85), (particles, 0.88)):
         assert counts.trace() / counts.sum() > least
-    assert told("--events", "4000", "--seed", "3")["matrices"] == matrices
-    assert told("--events", "4000", "--seed", "4")["matrices"] != matrices
+    assert identified("--events", "4000", "--seed", "3")["matrices"] == matrices
+    assert identified("--events", "4000", "--seed", "4")["matrices"] != matrices
 
 
 def test_shares_are_of_their_classes() -> None:
-    rings = told("--events", "2000")["matrices"][0]
+    rings = identified("--events", "2000")["matrices"][0]
     counts = np.array(rings["counts"])
     assert rings["efficiency"][1] == pytest.approx(counts[1, 1] / counts[1].sum())
     assert rings["purity"][2] == pytest.approx(counts[2, 2] / counts[:, 2].sum())
@@ -47,20 +47,20 @@ def test_shares_are_of_their_classes() -> None:
 
 def test_a_wider_pull_finds_more_electron_like_rings() -> None:
     few, many = (
-        np.array(told("--events", "2000", "--max-pull", pull)["matrices"][1]["counts"])[:, 1:].sum()
+        np.array(identified("--events", "2000", "--max-pull", pull)["matrices"][1]["counts"])[:, 1:].sum()
         for pull in ("1", "4")
     )
     assert few < many
 
 
 def test_without_events_nothing_is_claimed() -> None:
-    matrices = told("--events", "1", "--set", "source.simulation.ring_shares=[1]")["matrices"]
+    matrices = identified("--events", "1", "--set", "source.simulation.ring_shares=[1]")["matrices"]
     assert matrices[2]["efficiency"] == [None] * 4
 
 
 def test_another_chain_is_refused() -> None:
     with pytest.raises(ConfigError, match="chain"):
-        told("--set", "chain=camera")
+        identified("--set", "chain=camera")
 
 
 def example() -> Any:

@@ -69,9 +69,9 @@ def test_second_hits_of_a_photomultiplier_are_told_and_make_no_ring(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     rings(written(tmp_path / "hits.csv", *(ring(0, 3) * 3)))
-    told = capsys.readouterr()
-    assert "6 hits are a second one of the same photomultiplier" in told.err
-    assert "3 of 9 hits used\n0 rings" in told.out
+    printed = capsys.readouterr()
+    assert "6 hits are a second one of the same photomultiplier" in printed.err
+    assert "3 of 9 hits used\n0 rings" in printed.out
 
 
 def test_the_ring_is_found_among_more_hits_than_a_finder_takes(
@@ -79,9 +79,9 @@ def test_the_ring_is_found_among_more_hits_than_a_finder_takes(
 ) -> None:
     noise = [f"0,{-300 + 7.1 * i:.2f},{(37 * i) % 400 - 200},{90 + i}" for i in range(60)]
     rings(written(tmp_path / "hits.csv", *noise, *ring(0, 40)), algorithm="multiring")
-    told = capsys.readouterr()
-    assert "36 hits of events with more than 64: left out, the farthest in time" in told.err
-    assert "64 of 100 hits used" in told.out
+    printed = capsys.readouterr()
+    assert "36 hits of events with more than 64: left out, the farthest in time" in printed.err
+    assert "64 of 100 hits used" in printed.out
     path = tmp_path / "no-times.csv"
     path.write_text("event,x_mm,y_mm\n" + "\n".join(line.rpartition(",")[0] for line in [*noise, *ring(0, 40)]) + "\n")
     with pytest.raises(InputError, match=r"no-times\.csv: event 0: 100 hits, and ring finders take 64 at most"):

@@ -193,8 +193,8 @@ def test_faults_of_the_function_are_counted_and_told(tmp_path: Path) -> None:
     assert trigger["plugin_failed_batches"] == (trigger["batches"] + 1) // 2
     assert trigger["plugin_invalid_rings"] > 0
     assert trigger["events_with_0_rings"] == trigger["events"]
-    told = output.count('RuntimeError("a fault of mine")')  # at once if the run has not ended, and at its end
-    assert told in (1, 2), output
+    n_reports = output.count('RuntimeError("a fault of mine")')  # at once if the run has not ended, and at its end
+    assert n_reports in (1, 2), output
     assert "the plugin failed for" in output
 
 

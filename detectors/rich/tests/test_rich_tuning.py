@@ -89,5 +89,5 @@ def test_the_command_tells_and_writes_what_it_found(tmp_path: Path) -> None:
     section = tomllib.loads(file.read_text())["trigger"]["multiring"]
     assert section.keys() <= set(TUNED)
     assert section["ring_prior"] < BAD["multiring.ring_prior"]
-    told = json.loads(CliRunner().invoke(app, ["tune", "--events", "500", *options, "--json"]).stdout)
-    assert {key.removeprefix("multiring."): value for key, value in told["changed"].items()} == section
+    printed = json.loads(CliRunner().invoke(app, ["tune", "--events", "500", *options, "--json"]).stdout)
+    assert {key.removeprefix("multiring."): value for key, value in printed["changed"].items()} == section

@@ -26,7 +26,7 @@ class Checksums:
     def __init__(self, files: MakesChecksums) -> None:
         self._files = files
         self._asked, self._is_over = threading.Event(), threading.Event()
-        self._thread = threading.Thread(target=self._go_on, name="checksums", daemon=True)
+        self._thread = threading.Thread(target=self._run, name="checksums", daemon=True)
 
     def __enter__(self) -> Self:
         self.ask()
@@ -42,7 +42,7 @@ class Checksums:
         """Tells the thread that a run has ended."""
         self._asked.set()
 
-    def _go_on(self) -> None:
+    def _run(self) -> None:
         # only of this thread: data acquisition has priority
         os.setpriority(os.PRIO_PROCESS, threading.get_native_id(), LEAST_PRIORITY)
         while self._asked.wait() and not self._is_over.is_set():

@@ -133,7 +133,7 @@ class RunSampler:
 
     def start(self) -> None:
         self._end.clear()
-        self._thread = threading.Thread(target=self._go_on, name="sight", daemon=True)
+        self._thread = threading.Thread(target=self._sample_repeatedly, name="sight", daemon=True)
         self._thread.start()
 
     def stop(self) -> None:
@@ -141,7 +141,7 @@ class RunSampler:
         if self._thread:
             self._thread.join()
 
-    def _go_on(self) -> None:
+    def _sample_repeatedly(self) -> None:
         fails = False
         while not self._end.is_set():
             began_s = time.thread_time()

@@ -181,7 +181,7 @@ def test_each_loss_before_the_cards_merger_has_its_cause(tmp_path: Path) -> None
 
 
 @pytest.mark.usefixtures("engine")
-def test_the_card_goes_on_without_a_dead_board_and_the_chain_names_it(tmp_path: Path) -> None:
+def test_the_card_continues_without_a_dead_board_and_the_chain_names_it(tmp_path: Path) -> None:
     found = anello_summary_of_a_dead_board(tmp_path)
     assert found["balanced"], [one for one in found["ledger"]["rows"] if one["problem"]]
     node = found["counters"]["node"]

@@ -36,12 +36,12 @@ def changed(block: str, **values: Any) -> str:
         ("clock", {"registers": [{"name": "n", "access": "rw", "width": 1, "reset": 2, "about": ""}]}, "does not fit"),
     ],
 )  # fmt: skip
-def test_mistakes_are_told(block: str, values: dict[str, Any], words: str) -> None:
+def test_mistakes_are_reported(block: str, values: dict[str, Any], words: str) -> None:
     with pytest.raises(MAKE["MistakeError"], match=words):
         MAKE["Card"].read(changed(block, **values))
 
 
-def test_a_record_whose_fields_do_not_fill_it_is_told() -> None:
+def test_a_record_whose_fields_do_not_fill_it_is_reported() -> None:
     with pytest.raises(MAKE["MistakeError"], match="completion: its fields do not fill it"):
         MAKE["Card"].read(SOURCE.replace("{name: phase, bits: 8,", "{name: phase, bits: 16,"))
 

@@ -19,7 +19,7 @@ def test_it_finds_the_alarm_in_its_environment(tmp_path: Path) -> None:
 
 
 @pytest.mark.process
-def test_a_command_that_fails_or_hangs_is_told() -> None:
+def test_a_command_that_fails_or_hangs_is_reported() -> None:
     notices: list[str] = []
     for command, timeout_s in (("echo no such chat; exit 3", 60), ("sleep 1000 & sleep 1000", 0.05)):
         hook = Hook(command, timeout_s, notices.append)

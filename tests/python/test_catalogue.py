@@ -311,7 +311,7 @@ def test_threads_may_share_one(catalogue: Catalogue, tmp_path: Path) -> None:
 
 
 # --- A file that cannot be used -----------------------------------------------------------------------------------
-def test_a_locked_catalogue_is_told_in_words(catalogue: Catalogue, tmp_path: Path) -> None:
+def test_a_locked_catalogue_is_reported_in_words(catalogue: Catalogue, tmp_path: Path) -> None:
     other = sqlite3.connect(of_runs_in(tmp_path), isolation_level=None)
     other.execute("BEGIN IMMEDIATE")
     catalogue.database.wait_at_most(0.0)
@@ -323,7 +323,7 @@ def test_a_locked_catalogue_is_told_in_words(catalogue: Catalogue, tmp_path: Pat
 
 
 @pytest.mark.parametrize("content", [b"x" * 5000, b"SQLite format 3\x00" + b"\xff" * 5000])
-def test_a_damaged_catalogue_is_told_in_words(tmp_path: Path, content: bytes) -> None:
+def test_a_damaged_catalogue_is_reported_in_words(tmp_path: Path, content: bytes) -> None:
     of_runs_in(tmp_path).write_bytes(content)
     with pytest.raises(CatalogueError, match=r"cannot be used: .*Move it away"):
         Catalogue(of_runs_in(tmp_path))

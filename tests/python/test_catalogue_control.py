@@ -126,7 +126,7 @@ def test_a_mark_is_kept_with_who_made_it(catalogue: Catalogue, tmp_path: Path) -
         catalogue.log.mark(number + 1, "good", author="Ada")
 
 
-def test_news_are_told_once_whoever_made_them(catalogue: Catalogue, tmp_path: Path) -> None:
+def test_news_are_reported_once_whoever_made_them(catalogue: Catalogue, tmp_path: Path) -> None:
     number = catalogue.runs.begin(origin(), tmp_path)
     catalogue.notices.add(number, ["old"])
     assert catalogue.news.since_last_call() == {}

@@ -105,7 +105,7 @@ def test_what_is_raised_after_the_end_does_not_change_it(config: Config, tmp_pat
 
 
 # --- A catalogue that cannot be used ------------------------------------------------------------------------------
-def test_a_run_goes_on_without_a_number(config: Config, tmp_path: Path) -> None:
+def test_a_run_continues_without_a_number(config: Config, tmp_path: Path) -> None:
     of_runs_in(tmp_path).write_bytes(b"no database" * 1000)
     notices: list[str] = []
     with Entry.begin(config, tmp_path, notices.append) as entry:
@@ -117,7 +117,7 @@ def test_a_run_goes_on_without_a_number(config: Config, tmp_path: Path) -> None:
     assert notices[0].endswith("Move it away: the next run makes a new one. The run continues without a number")
 
 
-def test_a_catalogue_that_is_held_for_a_while_is_told_of_once_and_nothing_is_missing(
+def test_a_catalogue_that_is_held_for_a_while_is_reported_once_and_nothing_is_missing(
     config: Config, tmp_path: Path
 ) -> None:
     (tmp_path / "shift").mkdir()
@@ -139,7 +139,7 @@ def test_a_catalogue_that_is_held_for_a_while_is_told_of_once_and_nothing_is_mis
     assert [notice["text"] for notice in run["notices"]] == ["first", "second"]
 
 
-def test_a_directory_that_cannot_be_made_is_told(tmp_path: Path) -> None:
+def test_a_directory_that_cannot_be_made_is_reported(tmp_path: Path) -> None:
     (tmp_path / "file").write_text("")
     notices: list[str] = []
     entry = Entry.begin(load(None, [f"run.directory={tmp_path / 'file'}"]), tmp_path, notices.append)
@@ -147,7 +147,7 @@ def test_a_directory_that_cannot_be_made_is_told(tmp_path: Path) -> None:
     assert "continues without a number" in notices[0]
 
 
-def test_a_system_that_hides_its_processes_is_told(
+def test_a_system_that_hides_its_processes_is_reported(
     config: Config, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     notices: list[str] = []
@@ -157,7 +157,9 @@ def test_a_system_that_hides_its_processes_is_told(
     assert "continues without a number" in notices[0]
 
 
-def test_files_that_cannot_be_listed_are_told(config: Config, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_files_that_cannot_be_listed_are_reported(
+    config: Config, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     def fails(*_: object) -> None:
         raise OSError(5, "Input/output error")
 
@@ -288,6 +290,6 @@ def test_configurations_are_listed_shown_and_compared(tmp_path: Path) -> None:
         (["mark", "2", "excellent"], "QUALITY: must be one of unknown"),
     ],
 )
-def test_wrong_use_is_told(three_runs: Path, arguments: list[str], words: str) -> None:
+def test_wrong_use_is_reported(three_runs: Path, arguments: list[str], words: str) -> None:
     with pytest.raises(ConfigError, match=words):
         runs(three_runs, *arguments)

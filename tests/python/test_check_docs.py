@@ -84,7 +84,7 @@ def test_runs_wait_longer_for_boards_unless_the_page_says_how_long() -> None:
 
 
 @pytest.mark.process
-def test_what_fails_once_is_told_and_what_fails_twice_counts(
+def test_what_fails_once_is_reported_and_what_fails_twice_counts(
     page: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     page.write_text("```sh\ntest -e tried || { touch tried; echo a stall; exit 5; }\n```\n")

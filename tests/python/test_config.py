@@ -472,7 +472,7 @@ def test_keys_for_experts_are_shown_on_request_and_where_they_are_not_as_ever() 
     assert f"# {n_left_out} keys for experts" in as_toml(config, with_expert_keys=False)
 
 
-def test_all_that_is_wrong_is_told_at_once_with_its_line(tmp_path: Path) -> None:
+def test_all_that_is_wrong_is_reported_at_once_with_its_line(tmp_path: Path) -> None:
     file = tmp_path / "wrong.toml"
     file.write_text("[receive]\ngro = 3\nhosts = 1\nports = [1, -2, 3, 4]\n[build]\ntimeout_ms = 20\n")
     with pytest.raises(ConfigError) as caught:
@@ -488,7 +488,7 @@ def test_all_that_is_wrong_is_told_at_once_with_its_line(tmp_path: Path) -> None
     assert caught.value.field == "receive.gro"
 
 
-def test_what_is_no_table_is_told_once(tmp_path: Path) -> None:
+def test_what_is_no_table_is_reported_once(tmp_path: Path) -> None:
     file = tmp_path / "wrong.toml"
     file.write_text("receive = 3\n")
     with pytest.raises(ConfigError) as caught:

@@ -190,7 +190,7 @@ def test_a_run_is_configured_started_stopped_and_marked_by_clicks(context: Brows
     assert not wrong
 
 
-def test_what_is_wrong_with_a_configuration_is_told_at_its_field(context: BrowserContext, scene: Scene) -> None:
+def test_what_is_wrong_with_a_configuration_is_reported_at_its_field(context: BrowserContext, scene: Scene) -> None:
     page, _ = opened(context, scene.address("/config"))
     page.get_by_text("receive", exact=False).locator("xpath=ancestor-or-self::summary").first.click()
     field = page.locator("#key-receive-n_buffers")

@@ -87,7 +87,7 @@ def test_history(http: TestClient, catalogue: Catalogue) -> None:
     assert http.get("/api/v1/history?metric=nothing").json()["value"] == []
 
 
-def test_a_catalogue_that_fails_is_told_and_no_bug(http: TestClient, catalogue: Catalogue) -> None:
+def test_a_catalogue_that_fails_is_reported_and_no_bug(http: TestClient, catalogue: Catalogue) -> None:
     catalogue.close()
     answer = http.get("/api/v1/runs")
     assert answer.status_code == 503

@@ -59,7 +59,7 @@ def api_routes(room: Room) -> list[tuple[str, str]]:
     return [(method.upper(), path) for path, methods in described.items() for method in methods]
 
 
-def test_nothing_is_told_or_done_without_a_token(running: Room) -> None:
+def test_nothing_is_reported_or_done_without_a_token(running: Room) -> None:
     routes = [*api_routes(running), ("GET", "/metrics")]
     assert len(routes) > 25
     for method, path in routes:
@@ -223,7 +223,7 @@ def test_orders_that_wait_for_each_other_do_not_fill_the_server(running: Room) -
 
 @pytest.mark.parametrize("path", ["configure", "check"])
 @pytest.mark.parametrize("setting", ["receive.n_buffers=-1", "no.such.key=1", "no equals sign", "run.seed=text"])
-def test_a_wrong_configuration_is_told_as_on_the_command_line(offline: Room, path: str, setting: str) -> None:
+def test_a_wrong_configuration_is_reported_as_on_the_command_line(offline: Room, path: str, setting: str) -> None:
     with pytest.raises(ConfigError) as refused:
         load(RICH, [setting])
     answer = offline.http.post(f"/api/v1/{path}", json={"file": str(RICH), "settings": [setting]})
@@ -234,7 +234,7 @@ def test_a_wrong_configuration_is_told_as_on_the_command_line(offline: Room, pat
 
 
 @pytest.mark.parametrize(("headers", "role"), [(VIEWER, "viewer"), (OPERATOR, "operator")])
-def test_everybody_is_told_what_they_may_do(running: Room, headers: dict[str, str], role: str) -> None:
+def test_everybody_learns_what_they_may_do(running: Room, headers: dict[str, str], role: str) -> None:
     assert running.http.get("/api/v1/role", headers=headers).json() == {"role": role}
 
 
@@ -380,7 +380,7 @@ async def received(stream: EventStream, last_id: int | None, n: int) -> list[tup
     return found
 
 
-def test_who_comes_again_is_told_what_happened_since() -> None:
+def test_who_comes_again_learns_what_happened_since() -> None:
     async def scene() -> None:
         stream = EventStream()
         for n in range(3):
@@ -395,7 +395,7 @@ def test_who_comes_again_is_told_what_happened_since() -> None:
     asyncio.run(scene())
 
 
-def test_a_slow_viewer_is_told_how_much_it_missed_and_holds_up_nobody() -> None:
+def test_a_slow_viewer_learns_how_much_it_missed_and_holds_up_nobody() -> None:
     async def scene() -> None:
         stream = EventStream()
         follow = stream.follow(0)

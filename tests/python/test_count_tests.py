@@ -26,7 +26,7 @@ E   boom</error></testcase>
 </testsuite></testsuites>"""
 
 
-def test_of_what_a_failed_test_said_the_end_is_told(tmp_path: Path) -> None:
+def test_of_what_a_failed_test_said_the_end_is_reported(tmp_path: Path) -> None:
     report = tmp_path / "junit-release.xml"
     said = "".join(f"line {i}\n" for i in range(100))
     report.write_text(

@@ -62,7 +62,7 @@ def test_a_numa_server_with_a_narrow_slot_and_threads_in_the_wrong_place(tmp_pat
     assert "nohz_full=0,9,25" in found["isolation"].fix.persist  # type: ignore[union-attr]
 
 
-def test_a_laptop_is_told_what_costs_it(tmp_path: Path) -> None:
+def test_a_laptop_learns_what_costs_it(tmp_path: Path) -> None:
     answers = {"socket_buffer": 212_992, "allowed_cores": frozenset(range(4)), "wake_up_s": 900e-6}
     findings = examine(made_up.host(tmp_path, made_up.laptop(), **answers), subject())
     found = by_check(findings)

@@ -104,7 +104,7 @@ def with_fix(check: str, *commands: str, persist: str = "", advice: str = "") ->
 
 
 @pytest.mark.process
-def test_only_commands_are_run_and_each_outcome_is_told(tmp_path: Path) -> None:
+def test_only_commands_are_run_and_each_outcome_is_reported(tmp_path: Path) -> None:
     findings = [
         with_fix("clock", f"touch {tmp_path}/run", "echo no way >&2; exit 3", persist=f"touch {tmp_path}/persist"),
         with_fix("cores", advice=f"touch {tmp_path}/advice"),

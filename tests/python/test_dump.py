@@ -90,7 +90,7 @@ def test_json_has_all_of_it(capture: Path) -> None:
     assert (lines[-1]["verdict"], lines[-1]["tables"]) == ("wrong_checksum", {})
 
 
-def test_super_packets_are_taken_apart_or_told(tmp_path: Path) -> None:
+def test_super_packets_are_taken_apart_or_reported(tmp_path: Path) -> None:
     """Captures hold them with segmentation offload; headers of clb have no length, so that it cannot be cut."""
     mgp, mep = VECTORS["mgp_9bit"], VECTORS["mep_tel62"]
     clb = b"TTDC" + bytes(24) + bytes(10_001)

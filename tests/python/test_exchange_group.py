@@ -115,7 +115,7 @@ def test_nodes_that_do_not_come_are_named_everywhere(stack: ExitStack, join: Joi
     assert server.failure == "nodes 1, 3 did not come within 3 s"
 
 
-def test_a_node_that_comes_twice_is_refused_and_the_run_goes_on(stack: ExitStack, join: Join) -> None:
+def test_a_node_that_comes_twice_is_refused_and_the_run_continues(stack: ExitStack, join: Join) -> None:
     server = serve(stack, 2)
     first = join(server, 0, 2)
     eventually(lambda: server._rendezvous.missing() == [1])

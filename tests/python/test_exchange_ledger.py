@@ -172,7 +172,7 @@ def test_a_dead_builder_does_not_take_over_what_a_living_one_did_not_build(
     assert not ledger.balanced
 
 
-def go_on(farm: list[CounterDict], accounts: dict[int, Account], n_found: int = 3) -> None:
+def continue_run(farm: list[CounterDict], accounts: dict[int, Account], n_found: int = 3) -> None:
     """Node 2 had only stood still: it built n_found of those that it was said to have lost, the last one incomplete."""
     found = sorted(LOST)[:n_found]
     accounts[2] = replace(
@@ -184,7 +184,7 @@ def go_on(farm: list[CounterDict], accounts: dict[int, Account], n_found: int = 
 
 def test_what_a_builder_built_though_it_was_taken_for_dead_is_not_lost(farm: list[CounterDict]) -> None:
     accounts = kill_last(farm)
-    go_on(farm, accounts)
+    continue_run(farm, accounts)
     ledger = ledger_of(farm, left=(2,), accounts=accounts)
     assert ledger.problems == []
     assigned = parts_of(ledger, "assigned")
@@ -197,7 +197,7 @@ def test_what_a_builder_built_though_it_was_taken_for_dead_is_not_lost(farm: lis
 def test_last_words_count_by_their_numbers(farm: list[CounterDict]) -> None:
     """Other packets are no explanation, even if they are as many."""
     accounts = kill_last(farm)
-    go_on(farm, accounts)
+    continue_run(farm, accounts)
     accounts[2] = replace(accounts[2], handed_on=dict.fromkeys(range(200, 203), 0))
     ledger = ledger_of(farm, left=(2,), accounts=accounts)
     assert parts_of(ledger, "assigned")["lost with their builder"] == N_UNREPORTED
@@ -207,7 +207,7 @@ def test_last_words_count_by_their_numbers(farm: list[CounterDict]) -> None:
 
 def test_last_words_of_another_life_do_not_count(farm: list[CounterDict]) -> None:
     accounts = kill_last(farm)
-    go_on(farm, accounts)
+    continue_run(farm, accounts)
     accounts[2] = replace(accounts[2], life=7)
     nodes = [NodeCounters(rank, "ru+bu", farm[rank], rank == 2, accounts[rank]) for rank in range(N)]
     assert reconciled(nodes, lost=True) == Reconciled(0, 0, N_UNREPORTED)
@@ -215,7 +215,7 @@ def test_last_words_of_another_life_do_not_count(farm: list[CounterDict]) -> Non
 
 def test_a_node_that_left_is_balanced_by_itself_and_counts_as_gone_for_the_others(farm: list[CounterDict]) -> None:
     accounts = kill_last(farm)
-    go_on(farm, accounts)
+    continue_run(farm, accounts)
     add(farm[2], "readout", mfps_sent=1)
     problems = ledger_of(farm, left=(2,), accounts=accounts).problems
     assert len(problems) == 1

@@ -61,7 +61,7 @@ def test_those_who_did_not_come_are_named_to_everybody() -> None:
     assert meeting.rendezvous.is_over
 
 
-def test_who_comes_too_late_is_told_why() -> None:
+def test_who_comes_too_late_learns_why() -> None:
     meeting = Meeting(2)
     meeting.greet(A, 0)
     meeting.wait(synthetic.PACE.timeout_s + 1, A)
@@ -154,7 +154,7 @@ def test_a_third_of_one_number_is_refused_at_once() -> None:
 
 
 # --- Going, and coming again --------------------------------------------------------------------------------------
-def test_a_silent_node_is_gone_and_everybody_is_told() -> None:
+def test_a_silent_node_is_gone_and_everybody_is_notified() -> None:
     meeting = begun(3)
     meeting.wait(synthetic.PACE.gone_s + 1, A, C)
     for who in (A, C):
@@ -175,7 +175,7 @@ def test_a_machine_that_stood_still_takes_nobody_for_dead() -> None:
     assert kinds(waiting.mail(B)) == ["welcome"]
 
 
-def test_a_death_that_is_known_is_told_at_once() -> None:
+def test_a_death_that_is_known_is_reported_at_once() -> None:
     meeting = begun(2)
     meeting.die(1, "killed by signal 9")
     notice, news = meeting.mail(A)
@@ -252,7 +252,7 @@ def test_before_the_start_nobody_leads_instead_of_node_0() -> None:
     assert meeting.rendezvous.is_over
 
 
-def test_who_was_taken_for_dead_is_told_so() -> None:
+def test_who_was_taken_for_dead_learns_it() -> None:
     meeting = begun(2)
     meeting.die(1, "killed")
     meeting.say(B, "alive")
@@ -260,7 +260,7 @@ def test_who_was_taken_for_dead_is_told_so() -> None:
     assert meeting.rendezvous.counters["from_unknown"] == 1
 
 
-def test_who_does_not_come_to_the_start_is_put_out_and_the_others_go_on() -> None:
+def test_who_does_not_come_to_the_start_is_put_out_and_the_others_continue() -> None:
     meeting = Meeting(3)
     for rank, who in enumerate((A, B, C)):
         meeting.greet(who, rank)

@@ -109,7 +109,7 @@ def test_ctrl_c_at_the_leader_ends_the_run_in_order(stack: ExitStack, tmp_path: 
     assert len(first.record.nodes) == 2
 
 
-def test_a_node_that_leaves_gives_its_record_and_the_others_go_on(stack: ExitStack, tmp_path: Path) -> None:
+def test_a_node_that_leaves_gives_its_record_and_the_others_continue(stack: ExitStack, tmp_path: Path) -> None:
     farm = Farm(stack, 2, tmp_path)
     farm.interrupted[1].set()
     first, second = [ended.result(LIMIT_S) for ended in farm.start_all()]
@@ -159,7 +159,7 @@ def test_nothing_is_joined_where_nodes_left_nothing(tmp_path: Path) -> None:
     assert record.absent[1].startswith("its record cannot be read")
 
 
-def test_a_node_that_fails_says_why_and_the_others_go_on(stack: ExitStack, tmp_path: Path) -> None:
+def test_a_node_that_fails_says_why_and_the_others_continue(stack: ExitStack, tmp_path: Path) -> None:
     farm = Farm(stack, 2, tmp_path)
     first, second = [ended.result(LIMIT_S) for ended in farm.start_all({1: "no room for buffers"})]
     assert second.failure == "no room for buffers"

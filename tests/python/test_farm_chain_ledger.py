@@ -207,7 +207,7 @@ def test_front_ends_on_the_node_excuse_no_loss() -> None:
 
 
 @pytest.mark.parametrize("cause", NOT_FRAMED)
-def test_what_was_not_framed_is_told_by_its_cause(cause: str) -> None:
+def test_what_was_not_framed_is_reported_by_its_cause(cause: str) -> None:
     farm = rich_farm()
     farm[1]["framer"] |= {"fragments": N_FRAGMENTS - 7, cause: 7}
     row = next(row for row in ledger_of(farm).boards if row.name == "node 1: to frames")

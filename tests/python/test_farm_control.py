@@ -155,7 +155,7 @@ def test_a_farm_that_is_aborted_leaves_an_aborted_run(farm: Farm) -> None:
         assert [row["state"] for row in catalogue.runs.find()] == ["aborted", "aborted"]
 
 
-def test_a_run_goes_on_without_a_node_that_dies(farm: Farm) -> None:
+def test_a_run_continues_without_a_node_that_dies(farm: Farm) -> None:
     room = farm.open()
     room.configure(EXCHANGE, [*SMALL, 'farm.nodes=["here", "here", "here"]'])
     room.arm()
@@ -198,7 +198,7 @@ def test_a_node_that_dies_before_the_start_ends_the_run_before_it_begins(farm: F
     assert "is gone before the start: killed by signal 9" in room.status().cause
 
 
-def test_a_wrong_configuration_of_a_node_is_the_cause_that_is_told(farm: Farm) -> None:
+def test_a_wrong_configuration_of_a_node_is_the_cause_that_is_reported(farm: Farm) -> None:
     room = farm.open()
     room.configure(EXCHANGE, [*SMALL, 'exchange.roles=["em+ru+bu", "ru", "bu"]'])
     with pytest.raises(NotDoneError, match=r"exchange\.roles"):
@@ -260,7 +260,7 @@ def test_a_run_outlives_its_agents_and_its_control_room(with_agents: Farm) -> No
 
 
 @pytest.mark.long
-def test_the_death_of_a_node_elsewhere_is_told(with_agents: Farm) -> None:
+def test_the_death_of_a_node_elsewhere_is_reported(with_agents: Farm) -> None:
     room = with_agents.room
     room.configure(EXCHANGE, [*SMALL, 'farm.nodes=["here", "rack1", "rack2"]'])
     room.arm()

@@ -98,7 +98,7 @@ def test_a_farm_is_seen_whole(watched: Watched) -> None:
     assert look.whole_way["count"] == 3000
 
 
-def test_a_node_that_dies_is_told_and_what_it_said_last_stays(watched: Watched) -> None:
+def test_a_node_that_dies_is_reported_and_what_it_said_last_stays(watched: Watched) -> None:
     before = watched.look(4)
     watched.farm.gone.add(2)
     watched.without.add("anello.node.2")

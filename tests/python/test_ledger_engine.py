@@ -131,7 +131,7 @@ def test_between_two_hosts_it_is_named_and_not_forgiven() -> None:
     assert {(loss.words, loss.n) for loss in ledger.losses} == {("sent, never seen on this host", len(rule.lost))}
 
 
-def test_losses_on_purpose_are_told_from_the_wires() -> None:
+def test_losses_on_purpose_are_distinguished_from_the_wires() -> None:
     rule = Loses(9, 1, "mgp")
     faults = (f"source.faults.{name}=0.05" for name in ("loss", "duplicate", "reorder", "corrupt", "truncate"))
     ledger = rich(rule, "source.checksum=true", *faults)

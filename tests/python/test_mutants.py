@@ -195,7 +195,7 @@ def test_run_over_python_keeps_the_account(
 
 @isolated
 @pytest.mark.process
-def test_a_run_that_was_ended_goes_on(python_file: Path, tmp_path: Path) -> None:
+def test_a_run_that_was_ended_continues(python_file: Path, tmp_path: Path) -> None:
     test = tmp_path / "total_test.py"
     test.write_text("from package.total import total\n\nassert total([1, 2, 5, -1]) == 4\n")
     subject = PythonSubject("total", [python_file], tmp_path, ("package",), [test], runner=())

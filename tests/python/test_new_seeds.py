@@ -220,7 +220,7 @@ def test_an_example_that_fails_is_kept_by_its_seed(tmp_path: Path) -> None:
     assert one.search(turn()).findings == [], "the same test is reported once"
 
 
-def test_tests_that_cannot_be_collected_are_told(tmp_path: Path) -> None:
+def test_tests_that_cannot_be_collected_are_reported(tmp_path: Path) -> None:
     with pytest.raises(NotRunError, match="ended with 2"):
         python(tmp_path, "sys.exit(2)").search(turn())
 
@@ -399,7 +399,7 @@ def test_told_to_stop_it_keeps_what_was_counted(tmp_path: Path, capsys: pytest.C
     assert "nothing found, ended early" in capsys.readouterr().out
 
 
-def test_findings_are_told_with_case_and_command(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_findings_are_reported_with_case_and_command(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     searched(tmp_path / "a.json", Fake("farms", 1, finds=[Finding("it broke", "written to x.txt", "anello simulate")]))
     out = capsys.readouterr().out
     assert "FOUND    it broke\n    case     written to x.txt\n    shown by anello simulate\n" in out

@@ -42,7 +42,7 @@ class Operator:
         self.notices.report(text)
 
 
-def test_a_notice_is_told_at_once_and_the_same_once_a_second() -> None:
+def test_a_notice_is_reported_at_once_and_the_same_once_a_second() -> None:
     operator = Operator()
     for at_s in (0.0, 0.25, 0.5, 0.75, 1.25, 5.0):
         operator.report(at_s, "board 3 is silent")
@@ -67,7 +67,7 @@ def test_the_same_with_other_numbers_is_the_same_and_another_board_is_not() -> N
     assert operator.heard[-1] == (0.1, "board 3: 1,500 datagrams of strangers so far", 1)
 
 
-def test_what_waits_is_told_though_nothing_else_happens() -> None:
+def test_what_waits_is_reported_though_nothing_else_happens() -> None:
     operator = Operator()
     operator.report(0.0, "late")
     operator.report(0.9, "late")

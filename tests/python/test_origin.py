@@ -56,7 +56,7 @@ def test_times_are_utc() -> None:
     assert iso(0) == "1970-01-01T00:00:00.000Z"
 
 
-def test_a_node_is_told_which_run_it_is_of() -> None:
+def test_a_node_learns_which_run_it_is_of() -> None:
     config = load(None, ["run.name=shift"])
     made = Origin.of(config, started_ns=0, command=["/usr/bin/anello", "run", "a b.toml"])
     values = node_values(replace(made, number=41))

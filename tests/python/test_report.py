@@ -108,7 +108,7 @@ class Figures(HTMLParser):
             self._into = None
 
 
-def test_each_plot_is_told_in_words_and_has_colours_for_the_dark(page: str) -> None:
+def test_each_plot_is_described_in_words_and_has_colours_for_the_dark(page: str) -> None:
     read = Figures()
     read.feed(page)
     assert len(read.labels) == len(read.plots) >= 4 + figures.N_DISPLAYS

@@ -47,7 +47,7 @@ def process_of(room: RunController) -> int:
     return int(room.status().node_page.rpartition(".")[2])
 
 
-def test_a_run_goes_on_while_its_room_changes(room: RunController, tmp_path: Path) -> None:
+def test_a_run_continues_while_its_room_changes(room: RunController, tmp_path: Path) -> None:
     room.configure(RICH, SMALL)
     room.arm()
     assert room.status().state is State.READY

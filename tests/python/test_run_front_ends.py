@@ -100,7 +100,7 @@ def test_frozen_front_ends_are_named_and_ctrl_c_does_not_wait_for_them(tmp_path:
 
 
 @pytest.mark.long
-def test_front_ends_that_go_on_are_named_too(tmp_path: Path) -> None:
+def test_front_ends_that_continue_are_named_too(tmp_path: Path) -> None:
     process = endless("run", "detectors/rich/na62-rich.toml", tmp_path)
     wait_for_events(process)
     child = child_of(process)

@@ -107,7 +107,7 @@ def test_a_run_in_which_the_machine_stood_still_is_repeated() -> None:
         (replace(GOOD, stop_ms=11), None),
     ],
 )
-def test_the_cause_of_a_failure_is_told_by_what_was_measured(trial: Trial, cause: Culprit | None) -> None:
+def test_the_cause_of_a_failure_is_reported_by_what_was_measured(trial: Trial, cause: Culprit | None) -> None:
     assert Quiet().cause(trial, Rules().judge(trial)) is cause
 
 

@@ -71,7 +71,7 @@ def test_losses_are_named_and_nothing_passes(tmp_path: Path) -> None:
 
 
 @pytest.mark.long
-def test_run_that_cannot_start_is_told(tmp_path: Path) -> None:
+def test_run_that_cannot_start_is_reported(tmp_path: Path) -> None:
     with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as taken:
         taken.bind(("127.0.0.1", 0))
         ports = f"receive.ports=[{taken.getsockname()[1]}, 0, 0, 0]"

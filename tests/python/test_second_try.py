@@ -55,7 +55,7 @@ def test_all_passed_is_run_once(tmp_path: Path) -> None:
     assert flaky(tmp_path) == []
 
 
-def test_a_test_of_processes_that_passes_alone_is_told(tmp_path: Path) -> None:
+def test_a_test_of_processes_that_passes_alone_is_reported(tmp_path: Path) -> None:
     assert status(tmp_path, unit=".", process_a="F.") == 0
     assert flaky(tmp_path) == ["process_a"]
     assert outcomes(tmp_path) == {"unit": "passed", "process_a": "passed"}

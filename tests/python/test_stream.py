@@ -481,7 +481,9 @@ def test_keys_of_a_folder_join_both_sides_over_a_network(folders: tuple[Path, Pa
 
 
 @pytest.mark.parametrize("connects_with_keys", [True, False])
-def test_strangers_over_a_network_are_refused_and_told(folders: tuple[Path, Path], *, connects_with_keys: bool) -> None:
+def test_strangers_over_a_network_are_refused_and_reported(
+    folders: tuple[Path, Path], *, connects_with_keys: bool
+) -> None:
     ours, theirs = folders
     with listen_over("tcp", keys=ours) as listener, ThreadPoolExecutor(1) as pool:
         refused = pool.submit(stream.connect, listener.address, keys=theirs if connects_with_keys else None)

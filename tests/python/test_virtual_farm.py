@@ -72,7 +72,7 @@ def test_a_farm_that_crashes_is_named_and_the_others_are_judged(monkeypatch: pyt
 
 
 @pytest.mark.process
-def test_after_ctrl_c_what_was_judged_is_told(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_after_ctrl_c_what_was_judged_is_reported(monkeypatch: pytest.MonkeyPatch) -> None:
     whole = swarm.Swarm.run
 
     def interrupted(*arguments: Any) -> Iterator[Any]:
@@ -127,7 +127,7 @@ def test_the_ledger_judges_all_that_are_asked_for(monkeypatch: pytest.MonkeyPatc
 
 
 @pytest.mark.parametrize("lost", ["mfps_sent", "meps_complete", "mfps_received", "meps_assigned"])
-def test_a_ledger_that_does_not_close_is_told(lost: str) -> None:
+def test_a_ledger_that_does_not_close_is_reported(lost: str) -> None:
     farm = _engine.FarmDraw([], 3, 0, ["n_nodes=3", "reliable=1", "when_full=wait"]).books(3, [])
     assert books.what_is_off(farm) == []
     blocks = [block for book in farm["books"] for block in book["counters"].values() if lost in block]
@@ -229,7 +229,7 @@ class Failing:
 
 
 @pytest.mark.process
-def test_what_is_not_explained_is_told_by_a_command_that_shows_it(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_what_is_not_explained_is_reported_by_a_command_that_shows_it(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(command.Drawn, "engine", lambda _: Failing())
     code, output = simulate("--seeds", "130", "--first", "1", "--faults", "stop", "--world", "gbps=1")
     assert code == BAD_NEWS
@@ -317,7 +317,7 @@ def test_a_configuration_decides_of_a_chain_what_it_knows(tmp_path: Path) -> Non
     assert "at 300 Hz within 0 us; timeout 50 ms" in camera
 
 
-def test_a_chain_that_is_not_explained_is_told_and_drawn(tmp_path: Path) -> None:
+def test_a_chain_that_is_not_explained_is_reported_and_drawn(tmp_path: Path) -> None:
     """A disk that takes nothing for minutes: the chain does not end in time."""
     page = tmp_path / "seed.html"
     changes = ("stores=1", "chunk_events=100", "disk_slowness=1000000", "n_bursts=1")
@@ -352,7 +352,7 @@ class FailingChains:
 
 
 @pytest.mark.process
-def test_a_chain_that_is_not_explained_is_told_by_a_command_that_shows_it(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_chain_that_is_not_explained_is_reported_by_a_command_that_shows_it(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(command, "compiled_part", lambda _: FailingChains())
     code, output = simulate("--chain", "rich", "--seeds", "130", "--first", "1", "--world", "n_lanes=2")
     assert code == BAD_NEWS

@@ -165,7 +165,7 @@ os._exit(0)
     assert int(peer.stdout.readline()) == errno.ENOMEM
 
 
-def test_a_wrong_setting_is_told_and_the_default_holds(spawn: Spawn, endpoint: str) -> None:
+def test_a_wrong_setting_is_reported_and_the_default_holds(spawn: Spawn, endpoint: str) -> None:
     peer = spawn(f"""
 os.dup2(1, 2)
 pull, push = make(zmq.PULL), make(zmq.PUSH)

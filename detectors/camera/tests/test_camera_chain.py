@@ -78,7 +78,7 @@ def test_a_node_is_watched_to_its_end(engine: PretendedEngine, tmp_path: Path) -
     assert not [key for key in engine.given if key.startswith("trigger.")]
 
 
-def test_front_ends_are_told_ports_and_length() -> None:
+def test_front_ends_get_ports_and_length() -> None:
     chain = chain_of(config())
     assert chain.source_settings([4001, 4002]) == ["camera_source.ports=[4001, 4002]", "run.n_events=300"]
 

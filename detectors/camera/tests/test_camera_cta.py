@@ -124,7 +124,7 @@ def test_digicam_is_three_sectors_of_modules_of_twelve() -> None:
         cameras.camera("DigiCam")
 
 
-def test_a_missing_module_is_zero_and_told() -> None:
+def test_a_missing_module_is_zero_and_reported() -> None:
     camera = cameras.camera("LSTCam")
     waveforms, present = camera.by_pixel(event(1, 40, missing=[132]))
     assert set(np.flatnonzero(~present)) == set(camera.pixel_id[132])
@@ -739,7 +739,7 @@ def calibrated(one: CameraEvent, boards: Any = slice(None)) -> CameraEvent:
     return one
 
 
-def test_a_stream_goes_on_after_events_that_are_not_of_its_kind() -> None:
+def test_a_stream_continues_after_events_that_are_not_of_its_kind() -> None:
     """Neither calibrated boards, nor boards of this camera, nor samples: each ended the stream."""
     pytest.importorskip("protozfits")
     import zmq
@@ -786,7 +786,7 @@ def test_a_stream_of_nothing_but_refused_events_has_an_end() -> None:
     assert sender.n_refused == 1
 
 
-def test_a_file_goes_on_after_events_that_are_not_of_its_kind(tmp_path: Path) -> None:
+def test_a_file_continues_after_events_that_are_not_of_its_kind(tmp_path: Path) -> None:
     """FileWriter counts them: refused events are in no file, and boards left out are reported."""
     pytest.importorskip("protozfits")
     from anello.camera import events as camera_events

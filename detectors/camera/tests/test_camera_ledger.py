@@ -392,7 +392,7 @@ def test_every_board_is_in_the_summary(node: CounterDict, source: CounterDict) -
     assert len(ledger["rows"]) <= 40
 
 
-def test_a_problem_of_a_shown_board_is_told_once(node: CounterDict, source: CounterDict) -> None:
+def test_a_problem_of_a_shown_board_is_reported_once(node: CounterDict, source: CounterDict) -> None:
     node["build.board1"]["lost"] += 1
     problems = ledger_of(node, source, one_host=True).problems
     assert len(problems) == len(set(problems))

@@ -275,7 +275,7 @@ def test_the_camera_s_own_reader_opens_them(run: tuple[str, Path, dict[str, Any]
 
 @pytest.mark.parametrize("name", [pytest.param("LSTCam", marks=pytest.mark.long), "NectarCam"])
 @pytest.mark.process
-def test_a_run_writes_dl0_while_it_goes_on(name: str, protozfits: Any, tmp_path: Path) -> None:
+def test_a_run_writes_dl0_during_the_run(name: str, protozfits: Any, tmp_path: Path) -> None:
     counters = {"LSTCam": "dragon_drs4", "NectarCam": "nectarcam_20"}[name]
     summary = run_of(tmp_path, name, f"camera_source.counters={counters}", "camera_send.r1_model=DL0v1")
     files = sorted((tmp_path / "r1").iterdir())
@@ -367,7 +367,7 @@ def running(protozfits: Any, tmp_path: Path) -> Iterator[Running]:
 
 @pytest.mark.long
 @pytest.mark.process
-def test_a_run_goes_on_without_a_writer_that_was_killed(running: Running) -> None:
+def test_a_run_continues_without_a_writer_that_was_killed(running: Running) -> None:
     running.wait_for(lambda: running.files(1) and running.files(2))
     os.kill(running.writers()[2], signal.SIGKILL)
     n_files = len(running.files(1))

@@ -50,7 +50,7 @@ def test_run_balances_and_reports(tmp_path: Path) -> None:
     assert all(f"<h2>{title}</h2>" in page for title in ("Latency", "Completeness", "Filter", "Events", "Ledger"))
 
 
-def test_how_fragments_are_copied_and_why_is_told(tmp_path: Path) -> None:
+def test_how_fragments_are_copied_and_why_is_reported(tmp_path: Path) -> None:
     """The copy method and the bytes per system call with the lowest of the costs that the trial found (the usual
     128 kB unless others are worth 2 % more), in the summary, the report and a notice."""
     code, output, summary = run(tmp_path, "--set", "camera_source.rate_hz=400")

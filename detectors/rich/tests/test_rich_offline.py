@@ -65,7 +65,7 @@ def test_a_key_that_no_finder_reads_is_refused(hits: Path, setting: str) -> None
         rings(hits, settings=[setting])
 
 
-def test_second_hits_of_a_photomultiplier_are_told_and_make_no_ring(
+def test_second_hits_of_a_photomultiplier_are_reported_and_make_no_ring(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     rings(written(tmp_path / "hits.csv", *(ring(0, 3) * 3)))

@@ -114,7 +114,7 @@ def test_wrong_results_are_explained(result: Any, message: str) -> None:
         as_columns(result, 1)
 
 
-def test_only_the_first_traceback_is_told() -> None:
+def test_only_the_first_traceback_is_reported() -> None:
     trigger = PythonTrigger(lambda batch: batch.no_such_column, "mine")
     columns = [np.zeros(2)] * 6
     assert trigger(*columns) is None
@@ -186,7 +186,7 @@ def decide(batch):
 
 @pytest.mark.usefixtures("engine")
 @pytest.mark.process
-def test_faults_of_the_function_are_counted_and_told(tmp_path: Path) -> None:
+def test_faults_of_the_function_are_counted_and_reported(tmp_path: Path) -> None:
     code, output, summary = run(tmp_path, "--trigger", f"{module(tmp_path, KEEPS_AND_FAILS)}:decide")
     assert code == LOST, output
     trigger = summary["counters"]["node"]["trigger"]

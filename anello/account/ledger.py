@@ -238,7 +238,7 @@ def sent_row(node: Reader, source: Reader, own: int, strangers: int) -> Row:
     gone = sent - total(node.counters, "receive.port", "datagrams")
     dropped = dropped_datagrams(counted, gone, joined=total(node.counters, "receive.port", "super_packets") > 0)
     refused = taken_for_strangers(sent - own - dropped, strangers)
-    parts = [("came", own), ("dropped here", dropped), (TAKEN_FOR_STRANGERS, refused)]
+    parts = [("came", own), ("dropped by the kernel", dropped), (TAKEN_FOR_STRANGERS, refused)]
     return node.row("datagrams", "sent by the boards' system", sent, parts)
 
 

@@ -302,9 +302,14 @@ def is_reordered(source: Mapping[str, Mapping[str, int]] | None) -> bool:
 
 def incomplete_flaws(n: int, ledger: Ledger, others: Iterable[Flaw]) -> list[Flaw]:
     """Flaws for n events without a board's fragment: ordered if only configured losses can have caused them."""
-    losses = [flaw for flaw in (*losses_of(ledger), *others) if flaw.n and flaw.word is Word.LOST]
-    ordered = bool(losses) and all(one.ordered for one in losses)
+    ordered = is_only_as_ordered([*losses_of(ledger), *others])
     return [Flaw("events incomplete", n, ordered, Word.INCOMPLETE)] if n else []
+
+
+def is_only_as_ordered(flaws: Iterable[Flaw]) -> bool:
+    """True if something was lost, and the configuration ordered every such loss."""
+    losses = [flaw for flaw in flaws if flaw.n and flaw.word is Word.LOST]
+    return bool(losses) and all(loss.ordered for loss in losses)
 
 
 PUBLISH_FLAWS = {  # counter -> words, whether the configuration orders it

@@ -4,11 +4,11 @@
 from collections.abc import Iterator
 from typing import ClassVar
 
-from anello.account.ledger import Counters, Row
+from anello.account.ledger import Counters, Loss, Row
 from anello.exchange.account.detector_part import DetectorPart
 
-from .account.ledger import farm_node_rows
-from .account.losses import losses, node_losses
+from .account.ledger import farm_board_losses, farm_node_rows, front_ends_in
+from .account.losses import board_losses_by_now, node_losses, received_not_used
 
 
 class CameraPart(DetectorPart):
@@ -26,7 +26,12 @@ class CameraPart(DetectorPart):
     def rows_of_node_at_end(self, counters: Counters) -> Iterator[Row]:
         return farm_node_rows(counters)
 
+    def board_losses(self, counters: Counters, *, by_now: bool) -> Iterator[Loss]:
+        if "pack" not in counters:
+            return iter(())
+        return board_losses_by_now(counters, front_ends_in(counters)) if by_now else farm_board_losses(counters)
+
     def losses(self, counters: Counters) -> dict[str, int]:
         if "pack" not in counters and "unpack" not in counters:
             return {}
-        return {f"fragments {words}": n for words, n in losses(counters).items()} | node_losses(counters)
+        return {words: n for _, words, n in received_not_used(counters)} | node_losses(counters)

@@ -4,11 +4,19 @@
 from collections.abc import Iterator, Sequence
 from typing import ClassVar
 
-from anello.account.ledger import Counters, Row
+from anello.account.ledger import Counters, Loss, Row
 from anello.account.verdict import Flaw
 from anello.exchange.account.detector_part import DetectorPart, ExchangeLosses
 
-from .account.ledger import COSTS_NOTHING, builder_rows, farm_hits_rows, losses, node_flaws, readout_rows
+from .account.ledger import (
+    COSTS_NOTHING,
+    builder_rows,
+    farm_board_losses,
+    farm_hits_rows,
+    losses,
+    node_flaws,
+    readout_rows,
+)
 
 
 class Km3netPart(DetectorPart):
@@ -34,6 +42,9 @@ class Km3netPart(DetectorPart):
     def rows_of_farm(self, nodes: Sequence[Counters], gone: ExchangeLosses) -> Iterator[Row]:
         for row in super().rows_of_farm(nodes, gone):
             yield from (row, *farm_hits_rows(nodes))
+
+    def board_losses(self, counters: Counters, *, by_now: bool) -> Iterator[Loss]:
+        return farm_board_losses(counters, by_now=by_now) if "slice_pack" in counters else iter(())
 
     def losses(self, counters: Counters) -> dict[str, int]:
         if "slice_pack" not in counters:

@@ -4,13 +4,13 @@
 from collections.abc import Iterator, Sequence
 from typing import ClassVar
 
-from anello.account.ledger import Counters, Reader, Row
+from anello.account.ledger import Counters, Loss, Reader, Row
 from anello.account.verdict import Flaw, publish_flaws
 from anello.exchange.account.detector_part import DetectorPart, ExchangeLosses
 
 from .account.board_ledger import DISOWNED, SAME_TIME
-from .account.ledger import board_rows, decision_rows
-from .account.losses import less_effort, trigger_flaws
+from .account.ledger import board_rows, board_views, decision_rows, losses_by_now
+from .account.losses import less_effort, received_not_used, trigger_flaws
 
 PUBLISHER = "publish.decisions"  # "publish" would be built events, before the decision
 NOT_FRAMED = {
@@ -44,19 +44,35 @@ class RichPart(DetectorPart):
 
     def rows_of_node(self, counters: Counters) -> Iterator[Row]:
         if "framer" in counters:
-            source = counters if "source" in counters else None
+            source = _front_ends_in(counters)
             yield from board_rows(counters, source, one_host=source is not None)
             yield from _framer_rows(Reader(counters))
         if "merge" in counters:
             yield from _merger_rows(Reader(counters))
             yield from decision_rows(Reader(counters), PUBLISHER)
 
+    def board_losses(self, counters: Counters, *, by_now: bool) -> Iterator[Loss]:
+        if "framer" not in counters:
+            return
+        source = _front_ends_in(counters)
+        if by_now:
+            yield from losses_by_now(counters, source, by_events=False)
+            return
+        for view in board_views(counters, source, one_host=source is not None, by_events=False):
+            yield from view.losses()
+
     def flaws(self, counters: Counters, most_degraded_share: float) -> list[Flaw]:
         less = less_effort(counters, most_degraded_share)
-        return [*publish_flaws(counters, PUBLISHER), *trigger_flaws(counters), *less]
+        unused = received_not_used(counters)
+        return [*unused, *publish_flaws(counters, PUBLISHER), *trigger_flaws(counters), *less]
 
     def rows_of_farm(self, nodes: Sequence[Counters], gone: ExchangeLosses) -> Iterator[Row]:
         return farm_rows(nodes, gone.nodes or gone.mfps)
+
+
+def _front_ends_in(counters: Counters) -> Counters | None:
+    """The counters of the front ends that the node itself started, which are among its own."""
+    return counters if "source" in counters else None
 
 
 def _framer_rows(reader: Reader) -> Iterator[Row]:

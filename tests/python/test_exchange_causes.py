@@ -6,8 +6,9 @@ from dataclasses import replace
 import exchange_synthetic as synthetic
 import pytest
 
-from anello.account.verdict import Word
-from anello.exchange.account.causes import LossCause, flaws, of_exchange, of_nodes
+from anello.account.record import CounterDict
+from anello.account.verdict import Word, losses_of
+from anello.exchange.account.causes import LossCause, of_exchange, of_nodes
 from anello.exchange.account.numbers import ReceivedAccount
 from anello.exchange.account.record import ExchangeRecord
 from anello.exchange.report.summary import results
@@ -78,30 +79,60 @@ def test_packets_that_lack_what_the_card_may_drop_were_ordered() -> None:
 ])  # fmt: skip
 def test_what_lacks_a_board_is_incomplete_and_what_is_gone_is_lost(block: str, name: str, word: Word) -> None:
     """The words are those of a run without the exchange."""
-    assert [flaw.word for flaw in flaws(record_with(block, **{name: 7}))] == [word]
+    assert [flaw.word for flaw in record_with(block, **{name: 7}).flaws()] == [word]
 
 
 @pytest.mark.parametrize(
-    ("withheld", "others", "ordered"),
+    ("withheld", "received", "others", "ordered"),
     [
-        ({"packets_dead_board": 50}, {}, True),
-        ({"fragments_dead_board": 50}, {}, True),
-        ({"packets_lost_injected": 2}, {}, True),
-        ({"packets_not_sent": 2}, {}, False),
-        ({"packets_dead_board": 50}, {"framer": {"fragments_left": 1}}, False),
-        ({"packets_dead_board": 50}, {"receive.board3": {"datagrams": 99}}, False),  # the kernel dropped one
-        ({"packets_dead_board": 50}, {"receive.board3": {"datagrams": 100, "dropped_packets": 1}}, False),
+        ({"packets_dead_board": 50}, {}, {}, True),
+        ({"packets_lost_injected": 50}, {}, {}, True),
+        ({"packets_not_sent": 50}, {}, {}, False),
+        ({"packets_dead_board": 50}, {}, {"framer": {"fragments_left": 1}}, False),
+        ({"packets_dead_board": 50}, {"packets": 99, "datagrams": 99, "kernel_dropped": 1}, {}, False),
+        ({"packets_dead_board": 50}, {"packets": 99, "dropped_packets": 1}, {}, False),
+        ({"packets_dead_board": 50}, {"conflicting_packets": 1}, {}, False),
     ],
 )
 def test_events_that_lack_only_what_front_ends_withheld_on_purpose_are_incomplete_as_ordered(
-    withheld: dict[str, int], others: dict[str, dict[str, int]], ordered: bool
+    withheld: dict[str, int], received: dict[str, int], others: dict[str, dict[str, int]], ordered: bool
 ) -> None:
     record = record_with("merge", events_incomplete=7)
-    record.nodes[0].counters["source.board3"] = {"datagrams_sent": 100, **withheld}
-    record.nodes[0].counters["receive.board3"] = {"datagrams": 100}
-    record.nodes[0].counters.update(others)
-    incomplete = [flaw for flaw in flaws(record) if flaw.word is Word.INCOMPLETE]
+    record.nodes[0].counters.update(with_a_board(withheld, received) | others)
+    incomplete = [flaw for flaw in record.flaws() if flaw.word is Word.INCOMPLETE]
     assert [(flaw.n, flaw.ordered) for flaw in incomplete] == [(7, ordered)]
+
+
+def with_a_board(withheld: dict[str, int], received: dict[str, int]) -> CounterDict:
+    """A readout unit's counters of RICH board 3, which made 150 packets and sent 100 of them."""
+    sent = {"packets": 150, "datagrams_sent": 100, **withheld}
+    return {
+        "framer": {},
+        "source": {},
+        "source.board3": sent,
+        "receive.board3": {"datagrams": 100, "packets": 100, **received},
+    }
+
+
+@pytest.mark.parametrize(("chain", "counters", "words", "where"), [
+    ("rich", with_a_board({"packets_dead_board": 50}, {"packets": 93, "datagrams": 93, "kernel_dropped": 7}),
+     "packets dropped by the kernel", "board 3 of node 1"),
+    ("km3net", {"slice_pack": {}, "source.board4": {"datagrams_sent": 100}, "build.board4": {"datagrams": 93},
+                "receive.port0": {"datagrams": 93, "kernel_dropped": 7}},
+     "datagrams dropped by the kernel", "node 1"),
+    ("camera", {"pack": {}, "source.board0": {"fragments": 100, "datagrams_sent": 100}, "build.board0": {"placed": 93},
+                "receive.port0": {"datagrams": 93, "kernel_dropped": 7}},
+     "fragments dropped by the kernel", "board 0 of node 1"),
+])  # fmt: skip
+def test_what_the_kernel_dropped_is_lost_as_in_a_run_without_the_exchange(
+    chain: str, counters: CounterDict, words: str, where: str
+) -> None:
+    """Farms whose kernel had dropped datagrams once were `incomplete`, without a word of the kernel."""
+    record = synthetic.exchange_record(2)
+    record.nodes[1].counters.update(counters)
+    lost = [flaw for flaw in losses_of(record.ledger()) if not flaw.ordered]
+    assert [(flaw.words, flaw.n, flaw.where, flaw.word) for flaw in lost] == [(words, 7, (where,), Word.LOST)]
+    assert results(record)["node_losses"][words] == 7, chain
 
 
 def test_what_a_network_loses_nobody_ordered() -> None:
@@ -116,7 +147,7 @@ def test_what_a_network_loses_nobody_ordered() -> None:
 
 def test_batches_that_the_trigger_plugin_failed_on_are_named_as_in_a_run_without_the_exchange() -> None:
     record = record_with("trigger", plugin_failed_batches=1141)
-    (flaw,) = flaws(record)
+    (flaw,) = record.flaws()
     assert flaw.in_words == "1,141 batches without rings, the trigger plug-in failed"
     assert flaw.word is Word.LOST
 
@@ -124,9 +155,9 @@ def test_batches_that_the_trigger_plugin_failed_on_are_named_as_in_a_run_without
 @pytest.mark.parametrize(("n_passed", "word"), [(1, Word.GOOD), (50, Word.DEGRADED)])
 def test_events_that_a_node_did_not_look_at_degrade_the_farm_s_run(n_passed: int, word: Word) -> None:
     record = record_with("trigger", events=100, events_passed=n_passed)
-    assert [flaw.word for flaw in flaws(record) if "passed without a look" in flaw.words] == [word]
+    assert [flaw.word for flaw in record.flaws() if "passed without a look" in flaw.words] == [word]
 
 
 def test_decisions_that_subscribers_missed_are_named() -> None:
     record = record_with("publish.decisions", records_dropped_at_end=7)
-    assert [flaw.in_words for flaw in flaws(record)] == ["7 records not published by the end"]
+    assert [flaw.in_words for flaw in record.flaws()] == ["7 records not published by the end"]

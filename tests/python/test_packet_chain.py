@@ -100,7 +100,7 @@ def test_what_this_system_sent_came_or_was_dropped_here() -> None:
     node = NODE | {"receive.port0": NODE["receive.port0"] | {"datagrams": 11, "kernel_dropped": 1}}
     node["receive.verdict"] = {"ok": 8, "too_short": 2, "wrong_magic": 1}
     node["receive.board1"] = FATES | {"packets": 2, "used": 2}
-    assert row(record(node, one_host=True), "sent by the boards' system") == {"came": 8, "dropped here": 1}
+    assert row(record(node, one_host=True), "sent by the boards' system") == {"came": 8, "dropped by the kernel": 1}
 
 
 def test_flaws_are_named_and_only_those_of_the_configuration_are_ordered() -> None:

@@ -5,9 +5,8 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
 from typing import Protocol
 
-from anello.account.identity import COUNTED, ORDERED
-from anello.account.ledger import Ledger, total
-from anello.account.verdict import Flaw, Word, losses_of, n_came, publish_flaws
+from anello.account.ledger import Ledger
+from anello.account.verdict import Flaw, Word, is_only_as_ordered, losses_of, publish_flaws
 from anello.exchange.account.detector_part import detector_parts
 from anello.exchange.account.ledger import (
     DISCARDED,
@@ -29,7 +28,6 @@ PARTS = {
     **{("builder", name): words for name, words in DISCARDED.items()},
 }
 # names of counters of incomplete things end like this; the reason is counted where the part was lost
-RECEIVED_NOT_USED = ("dropped_packets", "overwritten_packets", "conflicting_packets")  # of block receive.board<i>
 INCOMPLETE = "_incomplete"
 WRONG_CHECKSUM = ("builder", "fragments_wrong_checksum"), "fragments with a wrong checksum"
 
@@ -62,6 +60,14 @@ class LossCause:
 def of_exchange(record: ExchangeRun) -> list[LossCause]:
     """Parts and packets that were made and not delivered completely."""
     return [cause for cause in (*_parts(record), *_packets(record)) if cause.n]
+
+
+def of_boards(ledger: Ledger) -> list[LossCause]:
+    """What boards made and their nodes did not receive."""
+    counts: dict[tuple[str, bool], int] = {}
+    for flaw in losses_of(ledger):
+        counts[flaw.words, flaw.ordered] = counts.get((flaw.words, flaw.ordered), 0) + (flaw.n or 0)
+    return [LossCause(words, n, ordered) for (words, ordered), n in counts.items()]
 
 
 def of_nodes(record: ExchangeRun) -> list[LossCause]:
@@ -108,33 +114,21 @@ def _is_ordered(record: ExchangeRun) -> bool:
     return let_go == record.total("builder", "sources_missing")
 
 
-def flaws(record: ExchangeRun) -> list[Flaw]:
+def flaws(record: ExchangeRun, ledger: Ledger) -> list[Flaw]:
     """What is wrong with the run, apart from the losses that its ledger names."""
-    causes = [*of_nodes(record), *of_exchange(record)]
-    if _is_all_withheld_on_purpose(record, causes):
-        causes = [replace(cause, ordered=True) if cause.word is Word.INCOMPLETE else cause for cause in causes]
-    found = [Flaw(cause.words, cause.n, ordered=cause.ordered, word=cause.word) for cause in causes]
+    of_these_nodes, in_exchange = (_flaws(causes) for causes in (of_nodes(record), of_exchange(record)))
+    found = [*of_these_nodes, *in_exchange]
     found += [Flaw(f"node {rank} is gone: {why}") for rank, why in record.absent.items()]
     found += [Flaw(f"node {node.rank}: {node.failure}") for node in record.nodes if node.failure]
     share = record.config.run.max_degraded_share
     for node in record.nodes:
         found += publish_flaws(node.counters)
         found += [flaw for part in detector_parts() for flaw in part.flaws(node.counters, share)]
+    if not record.absent and is_only_as_ordered([*losses_of(ledger), *found]):
+        as_ordered = {flaw: replace(flaw, ordered=True) for flaw in of_these_nodes if flaw.word is Word.INCOMPLETE}
+        return [as_ordered.get(flaw, flaw) for flaw in found]
     return found
 
 
-def _is_all_withheld_on_purpose(record: ExchangeRun, causes: list[LossCause]) -> bool:
-    """True if simulated front ends withheld data on purpose, and all that they sent was received and used: only then
-    do events lack nothing but what the configuration withheld."""
-    withheld = [f"{level}_{COUNTED[cause]}" for cause in ORDERED for level in ("packets", "fragments")]
-    if record.absent or not any(_of_boards(record, "source.board", name) for name in withheld):
-        return False
-    lost = [cause.ordered for cause in causes if cause.word is Word.LOST]
-    lost += [flaw.ordered for flaw in losses_of(record.ledger())]
-    n_received = sum(n_came(node.counters) for node in record.nodes)
-    n_unused = sum(_of_boards(record, "receive.board", name) for name in RECEIVED_NOT_USED)
-    return all(lost) and n_received == _of_boards(record, "source.board", "datagrams_sent") and not n_unused
-
-
-def _of_boards(record: ExchangeRun, prefix: str, name: str) -> int:
-    return sum(total(node.counters, prefix, name) for node in record.nodes)
+def _flaws(causes: list[LossCause]) -> list[Flaw]:
+    return [Flaw(cause.words, cause.n, ordered=cause.ordered, word=cause.word) for cause in causes]

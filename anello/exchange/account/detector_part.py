@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import ClassVar
 
 from anello import registry
-from anello.account.ledger import Counters, Reader, Row
+from anello.account.ledger import Counters, Loss, Reader, Row
 from anello.account.verdict import Flaw
 
 
@@ -44,6 +44,11 @@ class DetectorPart:
             return
         packed, came = (sum(node.get(block, {}).get(name, 0) for node in nodes) for block, name in ends)
         yield Reader({}).row("parts", "packed by all nodes", packed, [("in MEPs", came)])
+
+    def board_losses(self, counters: Counters, *, by_now: bool) -> Iterator[Loss]:
+        """What the node's boards made and the node did not receive. by_now: the boards still send, and what is on its
+        way is not lost."""
+        yield from ()
 
     def losses(self, counters: Counters) -> dict[str, int]:
         """A node's other losses, by words; causes without losses are left out."""

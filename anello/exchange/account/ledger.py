@@ -10,7 +10,7 @@ balance.
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
-from anello.account.ledger import Counters, Ledger, Part, Reader, Row, publish_rows
+from anello.account.ledger import Counters, Ledger, Loss, Part, Reader, Row, publish_rows
 from anello.exchange.account.detector_part import ExchangeLosses, detector_parts
 from anello.exchange.account.numbers import Account, ReceivedAccount, ReportedAccount, SentAccount, short_life
 
@@ -102,7 +102,8 @@ def build_exchange_ledger(
     lose messages."""
     rows_of_nodes = _rows_of_all(nodes)
     farm = _Farm(nodes, absent or {}, may_lose=may_lose)
-    return Ledger(rows=(*_sums(rows_of_nodes), *farm.rows()), boards=tuple(rows_of_nodes))
+    losses = tuple(_board_losses(nodes, by_now=False))
+    return Ledger(rows=(*_sums(rows_of_nodes), *farm.rows()), boards=tuple(rows_of_nodes), losses=losses)
 
 
 def live_ledger(nodes: Sequence[NodeCounters], *, may_lose: bool) -> Ledger:
@@ -111,7 +112,15 @@ def live_ledger(nodes: Sequence[NodeCounters], *, may_lose: bool) -> Ledger:
     living = [node for node in nodes if not node.has_left]
     farm = _Farm(nodes, {}, may_lose=may_lose)
     rows = (*_sums(_rows_of_all(living)), *farm.live_rows())
-    return Ledger(tuple(_without_unexplained(row) for row in rows))
+    losses = tuple(_board_losses(living, by_now=True))
+    return Ledger(tuple(_without_unexplained(row) for row in rows), losses=losses)
+
+
+def _board_losses(nodes: Sequence[NodeCounters], *, by_now: bool) -> Iterator[Loss]:
+    for node in nodes:
+        for part in detector_parts():
+            for loss in part.board_losses(node.counters, by_now=by_now):
+                yield replace(loss, where=f"{loss.where} of node {node.rank}" if loss.where else f"node {node.rank}")
 
 
 def _sums(rows: Sequence[Row]) -> Iterator[Row]:

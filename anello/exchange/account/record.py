@@ -52,7 +52,7 @@ class ExchangeRecord(Record):
         return [] if n_built else [Flaw("nothing was built", word=Word.UNKNOWN)]
 
     def flaws(self) -> list[Flaw]:
-        return flaws(self)
+        return flaws(self, self.ledger())
 
     @property
     def seconds(self) -> float:

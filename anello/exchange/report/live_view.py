@@ -7,7 +7,7 @@ from typing import Any
 
 from anello.account.ledger import Counters, Ledger, count_of
 from anello.account.record import CounterDict
-from anello.account.verdict import Flaw
+from anello.account.verdict import Flaw, losses_of
 from anello.counters.farm_copy import of_nodes, state_of
 from anello.counters.live import SILENT, Board, Flow, Found, Stage, view_of
 from anello.counters.pages import Event
@@ -108,7 +108,8 @@ class ExchangeLive:
         records = [self._record(rank, blocks, node) for rank, blocks in of_nodes(node).items()]
         farm = together(self._config, records, n_nodes=len(records), absent={})
         with_builder = {f"packets {words}": n for words, n in _named(node, "manager", LOST_WITH_BUILDER).items()}
-        return [*causes.flaws(farm), *(Flaw(words, n) for words, n in with_builder.items())]
+        ledger = self.ledger(node, source)
+        return [*losses_of(ledger), *causes.flaws(farm, ledger), *(Flaw(words, n) for words, n in with_builder.items())]
 
     def _record(self, rank: int, blocks: Counters, node: Counters) -> NodeRecord:
         roles = self._roles(node)[rank]

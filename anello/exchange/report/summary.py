@@ -33,7 +33,9 @@ def results(record: ExchangeRecord) -> dict[str, Any]:
     return {
         "rates": rates(record),
         "losses": {cause.words: cause.n for cause in causes.of_exchange(record)},
-        "node_losses": {cause.words: cause.n for cause in causes.of_nodes(record)},
+        "node_losses": {
+            cause.words: cause.n for cause in (*causes.of_boards(record.ledger()), *causes.of_nodes(record))
+        },
         "complete": share_complete(record),
         "verified": share_verified(record),
         "waits": _counted(record, WAITS),

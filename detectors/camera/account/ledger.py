@@ -33,6 +33,7 @@ from anello.account.ledger import (
     Reader,
     Row,
     dropped_datagrams,
+    numbered,
     possible_causes,
     publish_rows,
     taken_for_strangers,
@@ -89,16 +90,31 @@ def farm_node_rows(node: Counters) -> Iterator[Row]:
     """Rows of one node, whose page also has the counters of its front ends; no rows if it has no camera."""
     reader = Reader(node)
     if "pack" in node:
-        numbers = sorted(int(block.removeprefix("build.board")) for block in node if block.startswith("build.board"))
-        source = node if any(block.startswith("source.board") for block in node) else None
-        boards = _Boards(node, source, [range(numbers[0], numbers[-1] + 1)], {}, {})
+        boards, whole = _boards_of_farm_node(node)
         yield from boards.sums()
         yield from (row for row in boards.all_rows() if row.problem)  # a sum cannot show it
-        yield from boards.whole(one_host=source is not None).intake_rows()
+        yield from whole.intake_rows()
         yield from _pack_rows(reader)
     if "unpack" in node:
         yield from _unpack_rows(reader)
         yield from _Whole(reader, None, [], [], one_host=False).output_rows("unpack")
+
+
+def farm_board_losses(node: Counters) -> Iterator[Loss]:
+    boards, whole = _boards_of_farm_node(node)
+    return boards.losses(whole.why_never_came)
+
+
+def front_ends_in(node: Counters) -> Counters | None:
+    """The counters of the front ends that a node of a farm started itself, which are among its own."""
+    return node if any(block.startswith("source.board") for block in node) else None
+
+
+def _boards_of_farm_node(node: Counters) -> tuple["_Boards", "_Whole"]:
+    numbers = [number for number, _ in numbered(node, "build.board")]
+    source = front_ends_in(node)
+    boards = _Boards(node, source, [range(numbers[0], numbers[-1] + 1)], {}, {})
+    return boards, boards.whole(one_host=source is not None)
 
 
 def _pack_rows(node: Reader) -> Iterator[Row]:

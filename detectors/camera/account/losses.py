@@ -64,11 +64,11 @@ def never_came(node: Counters) -> dict[str, int]:
 
 def flaws_by_now(node: Counters, source: Counters | None, config: CameraConfig) -> list[Flaw]:
     """The flaws of a run that has not ended."""
-    gaps = Ledger((), losses=tuple(_losses_by_now(node, source)))
+    gaps = Ledger((), losses=tuple(board_losses_by_now(node, source)))
     return [*losses_of(gaps), *flaws(node, source, config, gaps)]
 
 
-def _losses_by_now(node: Counters, source: Counters | None) -> Iterator[Loss]:
+def board_losses_by_now(node: Counters, source: Counters | None) -> Iterator[Loss]:
     """Gaps in the boards' numbers, without what the front ends withheld."""
     for board, block in numbered(node, "build.board"):
         sent = (source or {}).get(f"source.board{board}", {})
@@ -83,22 +83,24 @@ def _losses_by_now(node: Counters, source: Counters | None) -> Iterator[Loss]:
 def flaws(node: Counters, source: Counters | None, config: CameraConfig, ledger: Ledger) -> list[Flaw]:
     """The run's problems, apart from the fragments missing in its ledger."""
     dropped = config.receive.policy in DROP_POLICIES
-    reordered = is_reordered(source)
-    ordered = {"fragments_dropped": dropped, "fragments_late": reordered}
-    found = [
-        Flaw(f"fragments {words}", total(node, prefix, name), ordered=ordered.get(name, False))
-        for (prefix, name), words in LOSSES.items()
-        if name in FLAWS
-    ]
+    ordered = {"fragments_dropped": dropped, "fragments_late": is_reordered(source)}
+    found = [Flaw(words, n, ordered=ordered.get(name, False)) for name, words, n in received_not_used(node)]
     behind = [flaw for name, flaw in _behind(node).items() if name != "events_incomplete" and flaw.n]
     behind += [Flaw(words, n) for words, n in r1_losses(node).items()]
     if n_died := total(node, "r1_writer", "died"):
         behind.append(Flaw("writers of R1v1 files died", n_died, word=Word.GOOD))
     asked_s = config.n_events / config.camera_source.rate_hz
-    found = [*(flaw for flaw in found if flaw.n), *behind, *source_flaws(source, asked_s), *publish_flaws(node)]
+    found = [*found, *behind, *source_flaws(source, asked_s), *publish_flaws(node)]
     found += [Flaw(f"board {board} fell silent", word=Word.GOOD) for board in silent_boards(node)[:MAX_NAMED_BOARDS]]
     n_incomplete = node.get("join", {}).get("events_incomplete", 0)
     return [*found, *incomplete_flaws(n_incomplete, ledger, found)]
+
+
+def received_not_used(node: Counters) -> Iterator[tuple[str, str, int]]:
+    """Fragments that came and were set aside: (counter, words, number)."""
+    for (prefix, name), words in LOSSES.items():
+        if name in FLAWS and (n := total(node, prefix, name)):
+            yield name, f"fragments {words}", n
 
 
 def _behind(node: Counters) -> dict[str, Flaw]:

@@ -9,6 +9,7 @@ from dataclasses import dataclass, replace
 
 from anello.account.identity import (
     CAUSES,
+    COUNTED,
     ORDERED,
     CameByBoard,
     ListedAsCame,
@@ -24,7 +25,7 @@ from anello.account.identity import (
     size,
     union,
 )
-from anello.account.ledger import Counters, Ledger, Loss, Part, Reader, Row, count_of, sent_row, total
+from anello.account.ledger import Counters, Ledger, Loss, Part, Reader, Row, count_of, numbered, sent_row, total
 from anello.account.verdict import DROP_POLICIES, Flaw, Word, incomplete_flaws, source_flaws
 
 from ..configuration.config import Km3netConfig
@@ -144,14 +145,19 @@ def _datagram_rows(node: Reader, source: Reader | None, doms: list[DomLedger], o
         yield source.row("datagrams", "made by the boards", n_made, parts)
     received = total(node.counters, "receive.port", "datagrams")
     if source and one_host:
-        others = losses(node.counters)
-        strangers = others.get(FATES["strangers"], 0)
-        spoilt = sum(n for words, n in others.items() if words.startswith("malformed"))
-        yield sent_row(node, source, received - strangers - spoilt, strangers)
+        yield _sent_row(node, source)
     verdicts = node.counters.get("build.verdict", {})
     malformed: list[Part] = [(f"malformed: {name}", n) for name, n in verdicts.items() if name != "ok"]
     named = total(node.counters, "build.board", "datagrams")
     yield node.row("datagrams", "that came", received, [("in the name of a DOM", named), *malformed])
+
+
+def _sent_row(node: Reader, source: Reader) -> Row:
+    others = losses(node.counters)
+    strangers = others.get(FATES["strangers"], 0)
+    spoilt = sum(n for words, n in others.items() if words.startswith("malformed"))
+    received = total(node.counters, "receive.port", "datagrams")
+    return sent_row(node, source, received - strangers - spoilt, strangers)
 
 
 def _slices_row(node: Reader) -> Row:
@@ -203,7 +209,7 @@ NOT_PACKED = {
 def readout_rows(counters: Counters) -> Iterator[Row]:
     """Rows of a readout unit. `counters` includes those of the front ends that the node started, if any."""
     node = Reader(counters)
-    source = node if any(block.startswith("source.board") for block in counters) else None
+    source = Reader(counters) if front_ends_in(counters) else None
     numbers = [int(rest) for block in counters if (rest := block.removeprefix("build.board")).isdigit()]
     doms = [DomLedger(node, None, dom, None) for dom in sorted(numbers)]
     yield from _datagram_rows(node, source, doms, one_host=source is not None)
@@ -220,6 +226,24 @@ def readout_rows(counters: Counters) -> Iterator[Row]:
     yield node.row("parts", "slices taken", node("slice_pack", "slices_in"), [packed, *parts])
     hits = [("packed", node("slice_pack", "hits")), ("in slices dropped", node("slice_pack", "hits_dropped"))]
     yield node.row("hits", "in slices taken", node("build", "hits"), hits)
+
+
+def front_ends_in(node: Counters) -> Counters | None:
+    """The counters of the front ends that a node of a farm started itself, which are among its own."""
+    return node if any(block.startswith("source.board") for block in node) else None
+
+
+def farm_board_losses(node: Counters, *, by_now: bool) -> Iterator[Loss]:
+    """Datagrams that boards of a node of a farm made and the node did not receive: how many, not which."""
+    for board, block in numbered(node, "source.board"):
+        for cause, name in COUNTED.items():
+            if n := block.get(f"packets_{name}", 0):
+                yield Loss("datagrams", cause, n, cause in ORDERED, f"board {board}")
+    dropped = total(node, "receive.port", "kernel_dropped")
+    gone = [("dropped by the kernel", dropped)]
+    if front_ends_in(node) and not by_now:
+        gone = list(_sent_row(Reader(node), Reader(node)).parts[1:])
+    yield from (Loss("datagrams", words, n) for words, n in gone if n)
 
 
 def builder_rows(counters: Counters) -> Iterator[Row]:

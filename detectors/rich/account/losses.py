@@ -109,13 +109,7 @@ def of_same_time(node: Counters, source: Counters | None) -> int:
 
 def flaws(node: Counters, source: Counters | None, config: RichConfig, ledger: Ledger) -> list[Flaw]:
     """Everything that is wrong with the run, apart from the packets missing in its ledger."""
-    blocks = receive_blocks(node)
     dropped = config.receive.policy in DROP_POLICIES
-    by_policy = [
-        Flaw(f"packets {LOSSES[name]}", sum(block.get(name, 0) for block in blocks.values()), ordered=dropped)
-        for name in ("dropped_packets", "overwritten_packets")
-    ]
-    conflicting = sum(block.get("conflicting_packets", 0) for block in blocks.values())
     reordered = is_reordered(source)
     behind = [
         Flaw(
@@ -130,8 +124,7 @@ def flaws(node: Counters, source: Counters | None, config: RichConfig, ledger: L
     ]
     asked_s = config.n_bursts * config.source.burst_ms * 1e-3
     found = [
-        *by_policy,
-        Flaw(f"packets {CONFLICTING_PACKETS}", conflicting),
+        *received_not_used(node, dropped=dropped),
         Flaw(f"fragments {SAME_TIME}", of_same_time(node, source)),
         *behind,
         *source_flaws(source, asked_s),
@@ -141,6 +134,13 @@ def flaws(node: Counters, source: Counters | None, config: RichConfig, ledger: L
     found += [*card_flaws(node, dropped=dropped), *less_effort(node, config.run.max_degraded_share)]
     n_incomplete = node.get("build", {}).get("events_incomplete", 0)
     return [*(flaw for flaw in found if flaw.n != 0), *incomplete_flaws(n_incomplete, ledger, found)]
+
+
+def received_not_used(node: Counters, *, dropped: bool = False) -> list[Flaw]:
+    """Packets that came and were set aside. dropped: the configuration says to drop what there is no room for."""
+    ordered = {"dropped_packets": dropped, "overwritten_packets": dropped, "conflicting_packets": False}
+    counts = {name: sum(block.get(name, 0) for block in receive_blocks(node).values()) for name in ordered}
+    return [Flaw(f"packets {LOSSES[name]}", n, ordered=ordered[name]) for name, n in counts.items() if n]
 
 
 def flaws_by_now(node: Counters, source: Counters | None, config: RichConfig) -> list[Flaw]:

@@ -1,11 +1,12 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Makes docs/measured.md, `./dev bench --page`, of the lines in bench/results/*.jsonl (record.py writes them).
+"""Makes docs/measured.md, `./dev bench --page`, of the lines in bench/results/*.jsonl (record.py writes them) and of
+what earlier pages were made of, which is in docs/measured.jsonl.
 
 figures.toml says once what each figure is called, where its numbers stand in the lines of its command, its unit and
 what is wanted of it. All numbers of one run are its samples; of each machine, which is a processor, a number of cores
 and a kernel, the newest run counts. A line that was measured by another command, such as with --quick, is on no page.
 
-    python bench/page.py               writes the page; exits 1 where a line is damaged, and names it
+    python bench/page.py               writes both files; exits 1 where a line is damaged, and names it
     python bench/page.py --commands    prints what makes all figures, and the minutes it takes
 """
 
@@ -15,8 +16,8 @@ import math
 import statistics
 import sys
 import tomllib
-from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import asdict, dataclass
 from fnmatch import fnmatchcase
 from pathlib import Path
 from typing import Any
@@ -25,6 +26,7 @@ ROOT = Path(__file__).parents[1]
 FIGURES = Path(__file__).with_name("figures.toml")
 RESULTS = Path(__file__).with_name("results")
 PAGE = ROOT / "docs/measured.md"
+KEPT = PAGE.with_suffix(".jsonl")
 NEEDED = ("command", "utc", "cpu", "cores", "kernel")
 HEAD = """# Measured
 
@@ -78,6 +80,17 @@ class Figure:
         return [self.times * value for line in lines for value in _numbers(line, way)]
 
 
+@dataclass(frozen=True)
+class Measurement:
+    """A figure on one machine, by its newest run."""
+
+    command: str
+    what: str
+    machine: str
+    utc: str
+    samples: Sequence[float]
+
+
 def _is_like(value: object, pattern: object) -> bool:
     if isinstance(value, str) and isinstance(pattern, str):
         return fnmatchcase(value, pattern)
@@ -124,10 +137,10 @@ def _no_number(text: str) -> None:
     """The page leaves out what a benchmark did not know."""
 
 
-def read(folder: Path = RESULTS) -> tuple[list[Line], list[str]]:
+def read(paths: Iterable[Path]) -> tuple[list[Line], list[str]]:
     """All lines of the results, and a complaint about each damaged one."""
     lines, damaged = [], []
-    for path in sorted(folder.glob("*.jsonl")):
+    for path in sorted(paths):
         for place, text in enumerate(path.read_text().splitlines(), 1):
             try:
                 lines.append(line_of(text))
@@ -140,22 +153,37 @@ def machine(line: Line) -> str:
     return f"{line['cpu']}, {line['cores']} cores, Linux {line['kernel']}"
 
 
-def rows_of(figure: Figure, lines: Sequence[Line]) -> Iterator[list[str]]:
-    """Rows of one figure: one for each machine."""
+def measured(figure: Figure, lines: Sequence[Line]) -> Iterator[Measurement]:
+    """One measurement for each machine."""
     own = [line for line in lines if figure.is_in(line)]
     for name in sorted({machine(line) for line in own}):
         here = [line for line in own if machine(line) == name]
         newest = max(line["utc"] for line in here)
         samples = figure.samples([line for line in here if line["utc"] == newest])
         if samples:
-            yield row(figure, name, newest[:10], samples)
+            yield Measurement(figure.command, figure.what, name, newest, samples)
 
 
-def row(figure: Figure, machine_name: str, date: str, samples: Sequence[float]) -> list[str]:
-    median = statistics.median(samples)
-    least_to_most = f"{number(min(samples))} to {number(max(samples))}" if len(samples) > 1 else ""
-    return [figure.what, f"`{figure.command}`", machine_name, date, f"{number(median)} {figure.unit}", least_to_most,
-            str(len(samples)), figure.wanted, figure.verdict(median)]  # fmt: skip
+def kept(path: Path = KEPT) -> list[Measurement]:
+    """What the page was made of so far."""
+    return [Measurement(**json.loads(text)) for text in path.read_text().splitlines()] if path.exists() else []
+
+
+def newest_of(all_figures: Sequence[Figure], measurements: Iterable[Measurement]) -> list[Measurement]:
+    """The newest of each figure and machine, in the order of the figures; none of a figure that is not declared."""
+    newest: dict[tuple[str, str, str], Measurement] = {}
+    for one in sorted(measurements, key=lambda one: one.utc):
+        newest[one.command, one.what, one.machine] = one
+    places = {(figure.command, figure.what): place for place, figure in enumerate(all_figures)}
+    declared = [one for one in newest.values() if (one.command, one.what) in places]
+    return sorted(declared, key=lambda one: (places[one.command, one.what], one.machine))
+
+
+def row(figure: Figure, one: Measurement) -> list[str]:
+    median = statistics.median(one.samples)
+    least_to_most = f"{number(min(one.samples))} to {number(max(one.samples))}" if len(one.samples) > 1 else ""
+    return [figure.what, f"`{figure.command}`", one.machine, one.utc[:10], f"{number(median)} {figure.unit}",
+            least_to_most, str(len(one.samples)), figure.wanted, figure.verdict(median)]  # fmt: skip
 
 
 def number(value: float) -> str:
@@ -165,11 +193,12 @@ def number(value: float) -> str:
     return text.rstrip("0").rstrip(".") if "." in text else text
 
 
-def page(all_figures: Sequence[Figure], lines: Sequence[Line]) -> str:
-    by_figure = [(figure, list(rows_of(figure, lines))) for figure in all_figures]
+def page(all_figures: Sequence[Figure], measurements: Sequence[Measurement]) -> str:
+    by_name = {(figure.command, figure.what): figure for figure in all_figures}
     table = [_cells(COLUMNS), "|---" * len(COLUMNS) + "|"]
-    table += [_cells(one) for _, rows in by_figure for one in rows]
-    lacking = dict.fromkeys(figure.command for figure, rows in by_figure if not rows)
+    table += [_cells(row(by_name[one.command, one.what], one)) for one in measurements]
+    known = {(one.command, one.what) for one in measurements}
+    lacking = dict.fromkeys(command for command, what in by_name if (command, what) not in known)
     text = HEAD + "\n".join(table) + "\n"
     if lacking:
         text += "\nNo result was at hand of " + ", ".join(f"`{command}`" for command in lacking) + ".\n"
@@ -193,9 +222,13 @@ def main() -> int:
         for command, minutes in commands():
             print(f"{minutes:g} {command}")
         return 0
-    lines, damaged = read()
-    PAGE.write_text(page(figures(), lines))
-    print("\n".join([*damaged, f"{PAGE.relative_to(ROOT)} is made of {len(lines)} lines"]))
+    declared = figures()
+    lines, damaged = read(RESULTS.glob("*.jsonl"))
+    new = [one for figure in declared for one in measured(figure, lines)]
+    measurements = newest_of(declared, [*kept(), *new])
+    KEPT.write_text("".join(json.dumps(asdict(one)) + "\n" for one in measurements))
+    PAGE.write_text(page(declared, measurements))
+    print("\n".join([*damaged, f"{PAGE.relative_to(ROOT)} has {len(measurements)} figures, {len(new)} of them new"]))
     return 1 if damaged else 0
 
 

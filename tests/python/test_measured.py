@@ -7,7 +7,7 @@ from typing import Any
 
 import page
 import pytest
-from page import Figure
+from page import Figure, Measurement
 
 ROOT = Path(__file__).parents[2]
 LATENCY = Figure("./dev bench chain", "event to decision", "samples/us", "us", {"case": "run *"}, at_most=100.0)
@@ -22,7 +22,7 @@ def line(case: str = "run 1", **changes: Any) -> dict[str, Any]:
 
 
 def rows(figure: Figure, *lines: dict[str, Any]) -> list[list[str]]:
-    return list(page.rows_of(figure, lines))
+    return [page.row(figure, one) for one in page.measured(figure, lines)]
 
 
 def test_all_numbers_of_a_run_make_a_row() -> None:
@@ -61,7 +61,7 @@ def test_what_a_run_did_not_know_is_left_out() -> None:
 
 
 def test_the_page_says_which_commands_lack_a_result() -> None:
-    text = page.page([LATENCY, RATE], [line()])
+    text = page.page([LATENCY, RATE], list(page.measured(LATENCY, [line()])))
     assert text.startswith("# Measured\n")
     assert "`./dev bench --page`" in text
     assert text.count("\n| event to decision | ") == 1
@@ -75,9 +75,21 @@ def test_the_page_says_which_commands_lack_a_result() -> None:
 )  # fmt: skip
 def test_damaged_lines_are_named_and_the_others_count(tmp_path: Path, text: str, why: str) -> None:
     (tmp_path / "chain.jsonl").write_text(f"{json.dumps(line())}\n{text}\n{json.dumps(line())}\n")
-    lines, (damaged,) = page.read(tmp_path)
+    lines, (damaged,) = page.read(tmp_path.glob("*.jsonl"))
     assert len(lines) == 2
     assert damaged.startswith(f"{tmp_path}/chain.jsonl:2: the line {why}")
+
+
+def test_a_page_keeps_what_was_measured_before_and_elsewhere(tmp_path: Path) -> None:
+    before, elsewhere, again = (Measurement(LATENCY.command, LATENCY.what, machine, utc, [value])
+                                for machine, utc, value in (("one", "2026-01-01", 1.0), ("other", "2026-01-01", 2.0),
+                                                            ("one", "2026-02-01", 3.0)))  # fmt: skip
+    undeclared = Measurement("./dev bench gone", "a figure that went", "one", "2026-03-01", [4.0])
+    kept = tmp_path / "kept.jsonl"
+    kept.write_text("".join(json.dumps(vars(one)) + "\n" for one in (before, elsewhere, undeclared)))
+    assert page.newest_of([RATE, LATENCY], [*page.kept(kept), again]) == [again, elsewhere]
+    assert page.newest_of([LATENCY], [again, *page.kept(kept)]) == [again, elsewhere]
+    assert page.kept(tmp_path / "none.jsonl") == []
 
 
 def test_numbers_have_three_digits() -> None:

@@ -226,11 +226,12 @@ def _how_far(found: FarmSums, order: Options, begun_s: float) -> str:
 
 
 def _calls(first: int, order: Options, begun_s: float) -> Iterator[tuple[int, int]]:
-    """First seed and number of seeds of each call."""
+    """First seed and number of seeds of each call; at least one call, however little time there is."""
     if order.minutes:
+        yield first, SEEDS_PER_CALL
         while time.monotonic() - begun_s < order.minutes * 60:
-            yield first, SEEDS_PER_CALL
             first += SEEDS_PER_CALL
+            yield first, SEEDS_PER_CALL
         return
     for done in range(0, order.n_seeds, SEEDS_PER_CALL):
         yield first + done, min(SEEDS_PER_CALL, order.n_seeds - done)

@@ -217,13 +217,15 @@ void StreamReceiver::on_marker(const PacketInfo& packet) noexcept {
     if (!begins) end_burst(packet.burst_id);
 }
 
-/// True for a start of burst that counts from zero although the stream had data. A delayed repetition looks the same,
-/// but its send time is within that of known packets, before or after the source's last restart; a clock that the
-/// restart set back gives an earlier time. If packets have no time, only a new burst number counts as a restart.
+/// True for a marker that counts from zero although the stream had data. A delayed repetition looks the same, but its
+/// send time is within that of known packets, before or after the source's last restart; a clock that the restart set
+/// back gives an earlier time. An end of burst counts, too: a source may restart in a burst and send no data of it, and
+/// with the end's time the times of known packets would reach back to it. If packets have no time, only a start of
+/// burst with a new number counts as a restart.
 bool StreamReceiver::says_restart(const PacketInfo& packet) const noexcept {
     const bool from_zero = packet.sequence == 0 && packet.totals.n_packets == 0;
-    if (packet.kind != PacketKind::start_of_burst || !from_zero || sequence_.next() == 0) return false;
-    if (packet.sent_ns == 0) return bursts_.is_new(packet.burst_id);
+    if (!from_zero || sequence_.next() == 0) return false;
+    if (packet.sent_ns == 0) return packet.kind == PacketKind::start_of_burst && bursts_.is_new(packet.burst_id);
     return !sent_.contain(packet.sent_ns) && !sent_before_restart_.contain(packet.sent_ns);
 }
 

@@ -447,6 +447,27 @@ TEST(StreamReceiver, ABoardWhoseClockARestartSetBackIsFollowed) {
     rig.expect_balance();
 }
 
+TEST(StreamReceiver, ABoardWhoseClockARestartSetBackIsFollowedFromAnEndOfBurstOn) {
+    StreamRig rig;
+    MgpSender board(7);
+    board.set_clock(1'700'000'000'000'000'000);
+    board.begin_burst(3);
+    for (int i = 0; i < 10; ++i) rig.send(board.data(1));
+    board.restart();
+    board.set_clock(42'000'000'000);
+    board.begin_burst(3);
+    rig.send(board.marker(end_of_burst));  // it sent nothing of the burst after its restart
+    board.begin_burst(4);
+    rig.send(board.marker(start_of_burst));
+    for (int i = 0; i < 10; ++i) rig.send(board.data(1));
+    rig.send(board.marker(end_of_burst));
+    rig.take_all();
+    EXPECT_EQ(rig[source_restarts], 1U);
+    EXPECT_EQ(rig[packets], 20U);
+    EXPECT_EQ(rig[lost_sequences] + rig[duplicate_packets] + rig[conflicting_packets], 0U);
+    rig.expect_balance();
+}
+
 TEST(StreamReceiver, APacketMaySayAnyTime) {
     constexpr std::uint64_t sign = std::uint64_t{1} << 63;
     for (const std::uint64_t time : {sign, sign - 100, ~std::uint64_t{0} - 100, std::uint64_t{1}}) {

@@ -344,6 +344,36 @@ TEST(CameraBuilder, DuplicatesAreNotUsed) {
     test::expect_sums(rig.builder);
 }
 
+TEST(CameraBuilder, WhatABoardThatBeganAnewSendsOfAnEventThatHasGoneIsNoDuplicate) {
+    CameraRig rig(small_camera());
+    for (std::uint32_t event = 0; event < 20; ++event) rig.place_event(event);
+    for (std::uint32_t event = 20; event < 60; ++event) {
+        rig.place_event(event, {0});  // board 0 is off, and becomes silent
+        rig.advance_ms(1);
+    }
+    rig.boards[0] = TestBoard(0);
+    for (std::uint32_t event = 60; event < 70; ++event) {
+        rig.place_event(event, {0});
+        rig.place(rig.boards[0].data(event));
+    }
+    EXPECT_EQ(rig.value(0, CameraBoardCounter::duplicate), 10U);
+    EXPECT_EQ(rig.value(0, CameraBoardCounter::conflicting), 10U);
+    test::expect_sums(rig.builder);
+}
+
+TEST(CameraBuilder, TheRepetitionOfALateFragmentIsADuplicate) {
+    CameraRig rig(small_camera());
+    rig.place_event(0);
+    rig.place_event(1, {3});
+    rig.advance_ms(25);
+    const Bytes late = rig.boards[3].data(1);
+    rig.place(late);
+    rig.place(late);
+    EXPECT_EQ(rig.value(3, CameraBoardCounter::late), 1U);
+    EXPECT_EQ(rig.value(3, CameraBoardCounter::duplicate), 1U);
+    EXPECT_EQ(rig.value(3, CameraBoardCounter::conflicting), 0U);
+}
+
 TEST(CameraBuilder, WhatBoardsSendThatBeganAnewInTheSameRunIsNoDuplicate) {
     constexpr std::uint64_t pause_ns = 5'000'000'000;
     CameraRig rig(small_camera());

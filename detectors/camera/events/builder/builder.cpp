@@ -250,6 +250,13 @@ void CameraBuilder::drop(const Header& header, CameraBuildCounter group_counter,
     board_counters_[index_of(header)].add(board_counter);
 }
 
+/// Remembers the fragment, so that its repetition is known as such.
+void CameraBuilder::drop_late(const Header& header) noexcept {
+    drop(header, CameraBuildCounter::fragments_late, CameraBoardCounter::late);
+    Gone& gone = gone_events_[header.event_number % gone_events_.size()];
+    if (gone.is_known && gone.number == header.event_number) gone.came.add(header.board);
+}
+
 /// A board that has restarted sends other fragments with earlier numbers: these count as conflicting, too.
 void CameraBuilder::drop_repeated(const Header& header, std::span<const std::byte> bytes) noexcept {
     drop(header, CameraBuildCounter::fragments_duplicate, CameraBoardCounter::duplicate);
@@ -258,6 +265,8 @@ void CameraBuilder::drop_repeated(const Header& header, std::span<const std::byt
 }
 
 /// True if the same fragment arrived before: compares its bytes, or its time stamp if the event was already handed on.
+/// Of an event that was handed on without the board it did not: a board that has restarted repeats numbers of its own,
+/// and sends the camera's present event with them.
 bool CameraBuilder::came_before(const Header& header, std::span<const std::byte> bytes) noexcept {
     const Place& place = place_of(header.event_number);
     if (place.room == Room::open && place.number == header.event_number && place.present->contains(header.board)) {
@@ -265,7 +274,8 @@ bool CameraBuilder::came_before(const Header& header, std::span<const std::byte>
         return std::memcmp(place.base + index_of(header) * slot_bytes_, bytes.data(), bytes.size()) == 0;
     }
     const Gone& gone = gone_events_[header.event_number % gone_events_.size()];
-    return gone.is_known && gone.number == header.event_number && is_same_time(gone.timestamp_ns, header.timestamp_ns);
+    return gone.is_known && gone.number == header.event_number && gone.came.contains(header.board) &&
+           is_same_time(gone.timestamp_ns, header.timestamp_ns);
 }
 
 std::size_t CameraBuilder::promise(std::uint16_t stream, std::span<iovec> places) noexcept {

@@ -154,6 +154,7 @@ class CameraBuilder {
     void doubt_time(Place& place, std::uint64_t other_ns) noexcept;
     void doubt_tag(Place& place, std::uint8_t other) noexcept;
     void drop(const Header& header, CameraBuildCounter group_counter, CameraBoardCounter board_counter) noexcept;
+    void drop_late(const Header& header) noexcept;
     void drop_repeated(const Header& header, std::span<const std::byte> bytes) noexcept;
     bool came_before(const Header& header, std::span<const std::byte> bytes) noexcept;
     std::byte* empty_slot(const CameraPrediction::Guess& guess) noexcept;
@@ -280,6 +281,7 @@ class CameraBuilder {
         std::uint32_t number = 0;
         bool is_known = false;
         std::uint64_t timestamp_ns = 0;
+        BoardSet came{};  ///< boards of which it has the fragment, or whose fragment was late
     };
     std::vector<Gone> gone_events_;  ///< the events handed on last; event n is at n mod its size
     std::atomic<std::size_t> n_spare_told_{0};

@@ -24,7 +24,7 @@ bool CameraBuilder::bring_into_window(const Header& header, std::span<const std:
             base_ = number;
             return true;
         }
-        drop(header, CameraBuildCounter::fragments_late, CameraBoardCounter::late);
+        drop_late(header);
         if (!run_over_) see(index_of(header), number);
         return false;
     }
@@ -130,7 +130,7 @@ void CameraBuilder::hand_on_head(EventEnd end) noexcept {
                                                          .closed_ns = wall_ns_});
     ANELLO_ASSERT(given);  // the ring has room for every buffer and for the ends of runs
     count_out(end);
-    gone_events_[head_ % gone_events_.size()] = {head_, true, place.timestamp_ns};
+    gone_events_[head_ % gone_events_.size()] = {head_, true, place.timestamp_ns, *place.present};
     place.room = Room::empty;
     --n_open_;
     is_fresh_ = false;

@@ -39,7 +39,7 @@ void CameraBuilder::speak_from_elsewhere(const Header& header, std::span<const s
     if (!is_back(at))
         hold(header, bytes, is_followed);
     else if (is_followed)
-        drop(header, CameraBuildCounter::fragments_late, CameraBoardCounter::late);
+        drop_late(header);
     else
         drop_unused(header);
     decide(at);

@@ -374,6 +374,18 @@ TEST(CameraBuilder, TheRepetitionOfALateFragmentIsADuplicate) {
     EXPECT_EQ(rig.value(3, CameraBoardCounter::conflicting), 0U);
 }
 
+TEST(CameraBuilder, TheRepetitionOfAHeldFragmentIsADuplicate) {
+    CameraRig rig(small_camera());
+    for (std::uint32_t event = 0; event < 5; ++event) rig.place_event(event);
+    const Bytes ahead = rig.boards[3].data(1000);
+    rig.place(ahead);
+    rig.place(ahead);
+    EXPECT_EQ(rig.value(3, CameraBoardCounter::duplicate), 1U);
+    EXPECT_EQ(rig.value(3, CameraBoardCounter::conflicting), 0U);
+    rig.finish();
+    test::expect_sums(rig.builder);
+}
+
 TEST(CameraBuilder, WhatBoardsSendThatBeganAnewInTheSameRunIsNoDuplicate) {
     constexpr std::uint64_t pause_ns = 5'000'000'000;
     CameraRig rig(small_camera());

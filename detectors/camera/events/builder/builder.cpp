@@ -268,6 +268,7 @@ void CameraBuilder::drop_repeated(const Header& header, std::span<const std::byt
 /// Of an event that was handed on without the board it did not: a board that has restarted repeats numbers of its own,
 /// and sends the camera's present event with them.
 bool CameraBuilder::came_before(const Header& header, std::span<const std::byte> bytes) noexcept {
+    if (is_held(header, bytes)) return true;
     const Place& place = place_of(header.event_number);
     if (place.room == Room::open && place.number == header.event_number && place.present->contains(header.board)) {
         if (choice_.passes_cache(place.copy)) finish_copies_past_cache();
@@ -276,6 +277,13 @@ bool CameraBuilder::came_before(const Header& header, std::span<const std::byte>
     const Gone& gone = gone_events_[header.event_number % gone_events_.size()];
     return gone.is_known && gone.number == header.event_number && gone.came.contains(header.board) &&
            is_same_time(gone.timestamp_ns, header.timestamp_ns);
+}
+
+bool CameraBuilder::is_held(const Header& header, std::span<const std::byte> bytes) const noexcept {
+    const std::uint32_t index = index_of(header);
+    for (std::uint32_t i = 0; i < hold_.size(index); ++i)
+        if (std::ranges::equal(hold_.at(index, i).bytes, bytes)) return true;
+    return false;
 }
 
 std::size_t CameraBuilder::promise(std::uint16_t stream, std::span<iovec> places) noexcept {

@@ -157,6 +157,7 @@ class CameraBuilder {
     void drop_late(const Header& header) noexcept;
     void drop_repeated(const Header& header, std::span<const std::byte> bytes) noexcept;
     bool came_before(const Header& header, std::span<const std::byte> bytes) noexcept;
+    bool is_held(const Header& header, std::span<const std::byte> bytes) const noexcept;
     std::byte* empty_slot(const CameraPrediction::Guess& guess) noexcept;
     bool reserve(Place& place, std::uint32_t number) noexcept;
     std::size_t bring_to_safety(std::span<receive::Datagram> datagrams, std::size_t begin) noexcept;

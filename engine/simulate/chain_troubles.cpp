@@ -3,6 +3,9 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
+#include <iterator>
+
 namespace anello::simulate {
 
 void draw(ChainTroubles& troubles, const TroubleLimits& limits, source::Random& dice) {
@@ -66,6 +69,7 @@ std::vector<std::string> told(const ChainTroubles& of) {
         lines.push_back(fmt::format("at {:.6g} ms: the disk has room for {} bytes more, for {:.6g} ms",
                                     in_ms(of.disk_full_at_ns), of.disk_room_bytes, in_ms(of.disk_full_ns)));
     if (of.disk_slowness > 1) lines.push_back(fmt::format("the disk is {:.3g} times slower", of.disk_slowness));
+    std::ranges::move(told(of.boards), std::back_inserter(lines));
     return lines;
 }
 

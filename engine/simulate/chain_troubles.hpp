@@ -7,6 +7,7 @@
 #include <string_view>
 #include <vector>
 
+#include "simulate/board_changes.hpp"
 #include "simulate/farm/assignments.hpp"
 #include "simulate/world/simulated_disk.hpp"
 #include "simulate/world/simulated_threads.hpp"
@@ -32,6 +33,7 @@ struct ChainTroubles {
     Nanoseconds disk_full_at_ns = 0, disk_full_ns = 0;
     std::uint64_t disk_room_bytes = 0;  ///< room that is left on the disk
     double disk_slowness = 1;
+    BoardChanges boards{};  ///< drawn by chains whose front ends stand behind ChangedBoards
 
     bool is_link_disturbed() const noexcept { return cut_ns + hold_ns > 0; }
 };
@@ -55,6 +57,9 @@ inline constexpr std::array trouble_kinds{
     TroubleKind{"disk_full", "disk_full_ns=0"},
     TroubleKind{"disk_slow", "disk_slowness=1"},
     TroubleKind{"small_buffers", "buffer_bytes=67108864"},
+    TroubleKind{"reboot", "n_rebooting=0"},
+    TroubleKind{"clock", "n_wrong_clocks=0"},
+    TroubleKind{"wrap", "wraps_after=0"},
 };
 
 /// Upper limits of the troubles that may be drawn.
@@ -78,6 +83,7 @@ std::vector<Assignable<Scenario>> assignables(ChainTroubles Scenario::*troubles)
     constexpr double day_ns = 86'400e9;
     using T = ChainTroubles;
     using F = source::FaultsConfig;
+    using B = BoardChanges;
     using S = Scenario;
     return {number<S>("loss", 0, 1, troubles, &T::faults, &F::loss),
             number<S>("duplicate", 0, 1, troubles, &T::faults, &F::duplicate),
@@ -103,7 +109,20 @@ std::vector<Assignable<Scenario>> assignables(ChainTroubles Scenario::*troubles)
             number<S>("disk_full_at_ns", 0, day_ns, troubles, &T::disk_full_at_ns),
             number<S>("disk_full_ns", 0, day_ns, troubles, &T::disk_full_ns),
             number<S>("disk_room_bytes", 0, 1e15, troubles, &T::disk_room_bytes),
-            number<S>("disk_slowness", 1, 1e6, troubles, &T::disk_slowness)};
+            number<S>("disk_slowness", 1, 1e6, troubles, &T::disk_slowness),
+            number<S>("n_rebooting", 0, 4096, troubles, &T::boards, &B::n_rebooting),
+            number<S>("first_rebooting", 0, 4096, troubles, &T::boards, &B::first_rebooting),
+            number<S>("reboot_at_ns", 0, day_ns, troubles, &T::boards, &B::reboot_at_ns),
+            number<S>("down_ns", 0, day_ns, troubles, &T::boards, &B::down_ns),
+            number<S>("restarts_clock", 0, 1, troubles, &T::boards, &B::restarts_clock),
+            number<S>("restarts_steps", 0, 1, troubles, &T::boards, &B::restarts_steps),
+            number<S>("announces", 0, 1, troubles, &T::boards, &B::announces),
+            number<S>("n_wrong_clocks", 0, 4096, troubles, &T::boards, &B::n_wrong_clocks),
+            number<S>("first_wrong_clock", 0, 4096, troubles, &T::boards, &B::first_wrong_clock),
+            number<S>("clock_at_ns", 0, day_ns, troubles, &T::boards, &B::clock_at_ns),
+            number<S>("clock_ns", 0, day_ns, troubles, &T::boards, &B::clock_ns),
+            number<S>("clock_step_ns", -day_ns, day_ns, troubles, &T::boards, &B::clock_step_ns),
+            number<S>("wraps_after", 0, 1e9, troubles, &T::boards, &B::wraps_after)};
 }
 
 }  // namespace anello::simulate

@@ -50,6 +50,7 @@ VirtualCamera::VirtualCamera(const CameraScenario& scenario)
       host_(scenario.troubles.host, world_),
       board_host_(scenario.troubles.front_ends, world_),
       wire_(scenario.troubles.wire, world_),
+      changed_(scenario.troubles.boards, wire_, world_),
       disk_(scenario.troubles.disk, world_, [this](Nanoseconds until_ns) { host_.block_until(until_ns); }),
       config_(node_config()),
       boards_(config_, make_intakes(config_, world_, page_)),
@@ -66,7 +67,7 @@ VirtualCamera::VirtualCamera(const CameraScenario& scenario)
     runner_.add({std::move(stages), config_.threads, config_.wait});
     const CameraSourceConfig sent = source_config();
     pool_ = std::make_unique<CameraPool>(sent);
-    source_ = std::make_unique<CameraSource>(sent, *pool_, wire_, world_, sent_page_);
+    source_ = std::make_unique<CameraSource>(sent, *pool_, changed_, world_, sent_page_);
     sender_ = board_host_.make({.name = "boards"}, [this] { return source_->running() ? source_->do_work() : 0; });
 }
 
@@ -114,39 +115,54 @@ void VirtualCamera::see(std::uint32_t board, std::span<const std::byte> datagram
     wire::camera::Header header;
     if (wire::camera::parse(datagram, header) != wire::Verdict::ok || header.is_marker()) return;
     if (wire::camera::verify(datagram, header) != wire::Verdict::ok) return;
-    Event& event = events_[header.event_number];
-    if (event.came_ns[board] != 0) return;  // a duplicate
+    if (!fragments_[board].take(header.sequence, wire::crc32c(datagram))) return;  // not used, whatever it holds
+    const std::uint32_t number = unwrapped(header.event_number);
+    Event& event = events_[number];
     event.came_ns[board] = world_.monotonic_ns();
-    event.timestamp_ns = header.timestamp_ns;
+    event.times_ns[board] = event.timestamp_ns = header.timestamp_ns;
     event.trigger_tag = header.trigger_tag;
-    if (header.event_number < last_number_[board]) event.overtaken.add(board);
-    last_number_[board] = std::max(last_number_[board], header.event_number);
+    if (number < last_number_[board]) event.overtaken.add(board);
+    last_number_[board] = std::max(last_number_[board], number);
 }
 
 void VirtualCamera::take(const CameraEventView& view) {
-    const std::uint32_t number = view.event_number;
+    const std::uint32_t number = unwrapped(view.event_number);
     Event& event = events_[number];
     if (number < last_taken_) wrong_.push_back(fmt::format("event {} was taken after event {}", number, last_taken_));
     last_taken_ = number;
     event.present = view.present;
     event.taken_ns = world_.monotonic_ns();
     ++event.n_taken;
-    if (view.timestamp_ns != event.timestamp_ns || view.trigger_tag != event.trigger_tag)
-        wrong_.push_back(fmt::format("event {} has the time {} and the tag {}, and its boards sent {} and {}", number,
-                                     view.timestamp_ns, view.trigger_tag, event.timestamp_ns, event.trigger_tag));
-    for (std::uint32_t board = 0; board < n_boards; ++board) {
-        if (!view.present.contains(board)) continue;
-        wire::camera::Header header;
-        const std::span slot(view.slot(board), view.shape.slot_bytes());
-        const bool is_its = wire::camera::parse(slot.first(wire::camera::header_bytes + waveforms.payload_bytes()),
-                                                header) == wire::Verdict::ok &&
-                            header.board == board && header.event_number == number &&
-                            wire::has_pattern({view.payload(board), header.payload_bytes}, header.board, number);
-        if (!is_its)
-            wrong_.push_back(fmt::format("event {} has something else in the place of board {}", number, board));
-        if (event.came_ns[board] == 0)
-            wrong_.push_back(fmt::format("event {} has board {}, of which nothing came", number, board));
-    }
+    if (!is_time_of(view, event) || view.trigger_tag != event.trigger_tag)
+        wrong_.push_back(fmt::format("event {} has the time {} and the tag {}, and its boards sent others", number,
+                                     view.timestamp_ns, view.trigger_tag));
+    event.timestamp_ns = view.timestamp_ns;
+    for (std::uint32_t board = 0; board < n_boards; ++board)
+        if (view.present.contains(board)) check_slot(view, board, event);
+}
+
+/// True if the event has the time of more than half of its fragments, or of one of them where no time is of so many.
+bool VirtualCamera::is_time_of(const CameraEventView& view, const Event& event) {
+    std::map<std::uint64_t, std::uint32_t> n_of_time;
+    for (std::uint32_t board = 0; board < n_boards; ++board)
+        if (view.present.contains(board)) ++n_of_time[event.times_ns[board]];
+    const auto most = std::ranges::max_element(n_of_time, {}, [](const auto& one) { return one.second; });
+    if (most != n_of_time.end() && 2 * most->second > view.n_present) return most->first == view.timestamp_ns;
+    return n_of_time.contains(view.timestamp_ns);
+}
+
+void VirtualCamera::check_slot(const CameraEventView& view, std::uint32_t board, const Event& event) {
+    wire::camera::Header header;
+    const std::span slot(view.slot(board), view.shape.slot_bytes());
+    const bool is_its = wire::camera::parse(slot.first(wire::camera::header_bytes + waveforms.payload_bytes()),
+                                            header) == wire::Verdict::ok &&
+                        header.board == board && header.event_number == view.event_number &&
+                        header.timestamp_ns == event.times_ns[board] &&
+                        wire::has_pattern({view.payload(board), header.payload_bytes}, header.board, view.event_number);
+    const std::uint32_t number = unwrapped(view.event_number);
+    if (!is_its) wrong_.push_back(fmt::format("event {} has something else in the place of board {}", number, board));
+    if (event.came_ns[board] == 0)
+        wrong_.push_back(fmt::format("event {} has board {}, of which nothing came", number, board));
 }
 
 /// Runs until the run has ended for the node, or one second after the last datagram.
@@ -190,6 +206,8 @@ CameraScenario VirtualCamera::drawn(std::uint64_t seed) {
                                          .loss = 0.05,
                                          .damage = 0.05};
     simulate::draw(troubles, limits, dice);
+    simulate::draw(troubles.boards, VirtualCamera::n_boards, 60, seed);
+    troubles.boards.restarts_steps = false;  // event numbers are those of the camera's trigger
     scenario.stores = one_in(3);
     if (one_in(2)) scenario.max_file_bytes = 20'000 + dice.below(2'000'000);
     return scenario;
@@ -231,8 +249,15 @@ std::uint64_t VirtualCamera::count(const std::string& block, const std::string& 
     return simulate::counted(page_, block, name);
 }
 
+std::uint64_t VirtualCamera::n_made() const {
+    return simulate::counted(sent_page_, "source", "events");
+}
+
+/// The counters and lists of the front ends do not know of changes on the way, so that no ledger can be made of a
+/// camera whose boards have begun anew.
 simulate::ChainBooks VirtualCamera::books() {
-    simulate::ChainBooks books{finished_, page_.read(), sent_page_.read(), {}, {}};
+    const bool has_books = finished_ && scenario_.troubles.boards.n_rebooting == 0;
+    simulate::ChainBooks books{has_books, page_.read(), sent_page_.read(), {}, {}};
     for (CameraBuilder* const builder : boards_.builders()) {
         const BoardRange boards = builder->config().boards;
         for (std::uint32_t board = boards.first; board < boards.first + boards.count; ++board) {
@@ -346,13 +371,14 @@ void judge_files(const VirtualCamera& camera, bool was_full, std::vector<std::st
         if (numbers.size() != n_present.size() || numbers.size() != times_ns.size() || numbers.size() != tags.size())
             return findings.push_back(name + " has columns of several lengths");
         for (std::size_t row = 0; row < numbers.size(); ++row) {
-            const auto event = camera.events().find(static_cast<std::uint32_t>(numbers[row]));
+            const std::uint32_t number = camera.unwrapped(numbers[row]);
+            const auto event = camera.events().find(number);
             const bool is_it = event != camera.events().end() && event->second.present.count() == n_present[row] &&
                                event->second.timestamp_ns == times_ns[row] && event->second.trigger_tag == tags[row];
             if (!is_it) findings.push_back(fmt::format("{} has another event than was taken in row {}", name, row));
-            if (n_rows + row > 0 && numbers[row] <= last)
-                findings.push_back(fmt::format("{} has event {} behind event {}", name, numbers[row], last));
-            last = numbers[row];
+            if (n_rows + row > 0 && number <= last)
+                findings.push_back(fmt::format("{} has event {} behind event {}", name, number, last));
+            last = number;
         }
         n_rows += numbers.size();
     }
@@ -362,6 +388,50 @@ void judge_files(const VirtualCamera& camera, bool was_full, std::vector<std::st
         findings.push_back(
             fmt::format("{} events were kept, {} are in files, and {} were lost for them", n_kept, n_rows, n_lost));
     if (n_lost > 0 && !was_full) findings.emplace_back("events were lost on a disk with room");
+}
+
+/// Checks what a board sent with a number that had come before: it is not used, and counted by its cause. Of an event
+/// that has gone the builder knows the time of most boards alone, so that a repetition with a wrong clock may conflict.
+void judge_repeated(const VirtualCamera& camera, bool has_wrong_clocks, std::vector<std::string>& findings) {
+    std::uint64_t n_seen = 0, n_counted = 0;
+    for (std::uint32_t board = 0; board < VirtualCamera::n_boards; ++board) {
+        const ExpectedFragments& expected = camera.fragments(board);
+        const std::string block = fmt::format("build.board{}", board);
+        const std::uint64_t n_repeated = camera.count(block, "duplicate"), n_other = camera.count(block, "conflicting");
+        n_seen += expected.n_repeated;
+        n_counted += n_repeated;
+        if (n_repeated != expected.n_repeated || has_wrong_clocks) continue;  // not the same: the rest was not read
+        if (n_other != expected.n_conflicting)
+            findings.push_back(fmt::format("board {}: {} fragments conflict with earlier ones, not {}", board, n_other,
+                                           expected.n_conflicting));
+    }
+    if (n_counted > n_seen)
+        findings.push_back(fmt::format("{} fragments count as repeated, and {} were", n_counted, n_seen));
+}
+
+/// True if nothing that the node has counted makes the run less than good.
+bool is_good_by_counters(const VirtualCamera& camera, std::uint32_t n_groups) {
+    std::uint64_t n_lost = camera.count("join", "events_incomplete") + camera.count("camera_store", "events_lost");
+    for (std::uint32_t group = 0; group < n_groups && n_lost == 0; ++group) {
+        const std::string block = fmt::format("build.group{}", group);
+        for (const char* name : {"late", "ahead", "other_run", "dropped", "conflicting"})
+            n_lost += camera.count(block, fmt::format("fragments_{}", name));
+        n_lost += camera.count(block, "datagrams") - camera.count(fmt::format("receive.group{}.verdict", group), "ok");
+    }
+    for (std::uint32_t board = 0; board < VirtualCamera::n_boards && n_lost == 0; ++board)
+        n_lost += camera.count(fmt::format("build.board{}", board), "lost") +
+                  camera.count(fmt::format("receive.port{}", board), "kernel_dropped");
+    return n_lost == 0;
+}
+
+/// Checks that the verdict on the run is not good where an event is missing that a board sent. While all boards are
+/// off, nobody sends any.
+void judge_verdict(const VirtualCamera& camera, const CameraScenario& scenario, std::vector<std::string>& findings) {
+    const bool is_off = scenario.troubles.boards.n_rebooting == VirtualCamera::n_boards;
+    if (is_off || !camera.finished() || !is_good_by_counters(camera, scenario.n_groups)) return;
+    if (camera.n_decided() != camera.n_made())
+        findings.push_back(fmt::format("{} events were made, {} were taken, and the verdict is good", camera.n_made(),
+                                       camera.n_decided()));
 }
 
 }  // namespace
@@ -381,6 +451,10 @@ std::vector<std::string> judge(const VirtualCamera& camera, const CameraScenario
                 findings.push_back(fmt::format("event {} lacks board {}, which had come in time", number, board));
         }
     }
+    const simulate::BoardChanges& changes = scenario.troubles.boards;
+    const bool has_wrong_clocks = changes.n_wrong_clocks > 0 || (changes.n_rebooting > 0 && changes.restarts_clock);
+    judge_repeated(camera, has_wrong_clocks, findings);
+    judge_verdict(camera, scenario, findings);
     if (scenario.stores) judge_files(camera, scenario.troubles.disk_full_ns > 0, findings);
     return findings;
 }

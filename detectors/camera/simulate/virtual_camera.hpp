@@ -11,6 +11,7 @@
 #include "camera/chain/node_config.hpp"
 #include "camera/chain/outlet.hpp"
 #include "camera/events/joiner.hpp"
+#include "camera/simulate/changed_boards.hpp"
 #include "camera/source/source.hpp"
 #include "pipeline/runner.hpp"
 #include "simulate/virtual_chains.hpp"
@@ -50,20 +51,28 @@ class VirtualCamera {
         Nanoseconds taken_ns = 0;
         std::uint32_t n_taken = 0;
         BoardSet overtaken{};            ///< boards whose fragment arrived after a later one of theirs
-        std::uint64_t timestamp_ns = 0;  ///< the same in all fragments, like the tag
-        std::uint8_t trigger_tag = 0;
+        std::uint64_t timestamp_ns = 0;  ///< that of the fragment which arrived last, until the event is taken
+        std::uint8_t trigger_tag = 0;    ///< the same in all fragments
+        std::array<std::uint64_t, n_boards> times_ns{};  ///< time stamp of each board's fragment
 
         Nanoseconds last_came_ns() const noexcept { return *std::ranges::max_element(came_ns); }
         /// When the fragments of half of the boards had arrived; 0: they did not.
         Nanoseconds half_came_ns() const;
     };
-    const std::map<std::uint32_t, Event>& events() const noexcept { return events_; }  ///< by number
+    /// By number, where the boards' numbers wrap as if they had not.
+    const std::map<std::uint32_t, Event>& events() const noexcept { return events_; }
+    const ExpectedFragments& fragments(std::uint32_t board) const noexcept { return fragments_[board]; }
+    /// What an event's number would be if the boards' numbers did not wrap.
+    std::uint32_t unwrapped(std::uint64_t number) const noexcept {
+        return static_cast<std::uint32_t>(number) - scenario_.troubles.boards.first_number();
+    }
     /// Errors found in an event when it was taken, or at the end.
     const std::vector<std::string>& wrong() const noexcept { return wrong_; }
     bool finished() const noexcept { return finished_; }
     const simulate::SimulatedDisk& disk() const noexcept { return disk_; }
     std::uint64_t count(const std::string& block, const std::string& name) const;  ///< value of a counter
     std::uint64_t n_decided() const noexcept;
+    std::uint64_t n_made() const;  ///< events that the trigger made
     /// The last events taken, and the last fragments on their way.
     std::vector<simulate::TraceLine> trace(std::size_t max_messages) const;
     simulate::ChainBooks books();  ///< At the end.
@@ -76,11 +85,14 @@ class VirtualCamera {
     CameraSourceConfig source_config() const;
     void see(std::uint32_t board, std::span<const std::byte> datagram);
     void take(const CameraEventView& view);
+    void check_slot(const CameraEventView& view, std::uint32_t board, const Event& event);
+    static bool is_time_of(const CameraEventView& view, const Event& event);
 
     const CameraScenario scenario_;
     simulate::World world_;
     simulate::SimulatedThreads host_, board_host_;
     simulate::SimulatedWire wire_;
+    ChangedCameraBoards changed_;
     simulate::SimulatedDisk disk_;
     CounterPage page_, sent_page_;
     const CameraNodeConfig config_;
@@ -94,6 +106,7 @@ class VirtualCamera {
     std::unique_ptr<Worker> sender_;
     std::map<std::uint32_t, Event> events_;
     std::array<std::uint32_t, n_boards> last_number_{};
+    std::array<ExpectedFragments, n_boards> fragments_{};
     std::uint32_t last_taken_ = 0;
     std::vector<std::string> wrong_;
     bool finished_ = false;

@@ -50,5 +50,34 @@ TEST(VirtualCamera, WhateverHappensIsExplained) {
     simulate::expect_all_explained<VirtualCamera>("camera_chain_seeds", 200);
 }
 
+TEST(VirtualCamera, BoardsThatBeginAnewAreExplained) {
+    simulate::expect_explained_with<VirtualCamera>({{"n_rebooting=1", "first_rebooting=3"},
+                                                    {"n_rebooting=7", "first_rebooting=3"},
+                                                    {"n_rebooting=19", "first_rebooting=0"}},
+                                                   120);
+}
+
+TEST(VirtualCamera, WrongClocksAreExplained) {
+    simulate::expect_explained_with<VirtualCamera>({{"n_wrong_clocks=1", "first_wrong_clock=3", "clock_step_ns=0"},
+                                                    {"n_wrong_clocks=9", "first_wrong_clock=3", "clock_step_ns=-3e6"},
+                                                    {"n_wrong_clocks=12", "first_wrong_clock=0", "clock_step_ns=1e9"}},
+                                                   120);
+}
+
+TEST(VirtualCamera, NumbersThatWrapAreExplained) {
+    simulate::expect_explained_with<VirtualCamera>({{"wraps_after=1"}, {"wraps_after=30"}}, 120);
+}
+
+TEST(VirtualCamera, WhatABoardSendsAnewIsNotTakenForRepeated) {
+    CameraScenario scenario;
+    scenario.troubles.boards = {.n_rebooting = 1, .first_rebooting = 5, .reboot_at_ns = 40 * ms, .down_ns = 30 * ms};
+    VirtualCamera camera(scenario);
+    camera.run();
+    EXPECT_EQ(first_of(judge(camera, scenario)), "");
+    EXPECT_GT(camera.count("build.board5", "conflicting"), 10U);
+    EXPECT_EQ(camera.count("build.board5", "conflicting"), camera.count("build.board5", "duplicate"));
+    EXPECT_EQ(camera.count("build.board4", "missing"), 0U);
+}
+
 }  // namespace
 }  // namespace anello::camera

@@ -5,19 +5,16 @@
 #include <fmt/ranges.h>
 
 #include <iterator>
-#include <ranges>
 
 #include "pipeline/layout.hpp"
+#include "receive/numbers/packet_contents.hpp"
 #include "rich/chain/unpackers.hpp"
 #include "simulate/counted.hpp"
-#include "simulate/world/stored_columns.hpp"
 
 namespace anello::rich {
 namespace {
 
 constexpr Nanoseconds ms = 1'000'000;
-constexpr const char* decisions_file = "decisions.h5";
-
 const EventSample& sample() {
     static const EventSample events = RichSimulation(RichSimulationConfig{}).simulate(200);
     return events;
@@ -50,12 +47,13 @@ VirtualChain::VirtualChain(const VirtualScenario& scenario)
       host_(scenario.troubles.host, world_),
       front_end_host_(scenario.troubles.front_ends, world_),
       wire_(scenario.troubles.wire, world_),
+      boards_(scenario.troubles.boards, wire_, world_),
       disk_(scenario.troubles.disk, world_, [this](Nanoseconds until_ns) { host_.block_until(until_ns); }) {
     disk_.be_slower(scenario.troubles.disk_slowness);
     static const EventPool pool(sample(), Format::mgp, true);
     wire_.watch([this](std::uint32_t board, std::span<const std::byte> datagram) { see(board, datagram); });
     node_ = std::make_unique<Node>(node_config(), world_, host_);
-    source_ = std::make_unique<RichSource>(source_config(), pool, wire_, world_, page_);
+    source_ = std::make_unique<RichSource>(source_config(), pool, boards_, world_, page_);
     sender_ =
         front_end_host_.make({.name = "front ends", .longest_wait_ns = [this] { return source_->longest_wait_ns(); }},
                              [this] { return source_->running() ? source_->do_work() : 0; });
@@ -92,22 +90,43 @@ RichSourceConfig VirtualChain::source_config() const {
     config.gap_ms = scenario_.gap_ms;
     config.n_bursts = scenario_.n_bursts;
     config.faults = scenario_.troubles.faults;
+    config.first_burst_id = ChangedRichBoards::first_burst_id(scenario_.troubles.boards);
     return config;
 }
 
-/// Notes the events of a datagram that reached the node's buffers.
+/// Notes the events of a datagram that reached the node's buffers, if its number is to be used.
 void VirtualChain::see(std::uint32_t board, std::span<const std::byte> datagram) {
+    ++packets_[board].n_datagrams;
     wire::mgp::PacketView packet;
-    if (wire::mgp::parse(datagram, packet) != wire::Verdict::ok || packet.header.is_burst_marker()) return;
+    if (wire::mgp::parse(datagram, packet) != wire::Verdict::ok) return;
+    if (packet.header.is_burst_marker()) return see_marker(board, packet, datagram);
+    if (!packets_[board].take(packet.header.sequence, receive::PacketContents::of(datagram))) return;
+    const ChangedRichBoards::Change change = boards_.change_of(board, datagram);
+    if (std::ranges::find(bursts_, packet.header.burst_id) == bursts_.end()) bursts_.push_back(packet.header.burst_id);
     wire::mgp::EventReader reader(packet);
-    for (wire::mgp::EventView event{}; reader.next(event);) {
-        const std::uint64_t key = std::uint64_t{packet.header.burst_id} << 32 | event.timestamp_ticks;
-        Event& came = events_[key];
-        if (came.came_ns[board] != 0) continue;  // a duplicate
-        came.came_ns[board] = world_.monotonic_ns();
-        came.is_overtaken |= key < last_key_[board];
-        last_key_[board] = std::max(last_key_[board], key);
-    }
+    for (wire::mgp::EventView event{}; reader.next(event);)
+        see_event(board, std::uint64_t{packet.header.burst_id} << 32 | event.timestamp_ticks, change);
+}
+
+/// A marker that counts from zero shows a begin; its time of sending is not that of earlier packets.
+void VirtualChain::see_marker(std::uint32_t board, const wire::mgp::PacketView& packet,
+                              std::span<const std::byte> datagram) {
+    const bool from_zero = packet.header.sequence == 0 && wire::mgp::parse_totals(packet).n_packets == 0;
+    packets_[board].take_marker(packet.header.sequence, from_zero && boards_.change_of(board, datagram).is_anew);
+}
+
+void VirtualChain::see_event(std::uint32_t board, std::uint64_t key, const ChangedRichBoards::Change& change) {
+    const std::uint64_t made_key = key + (change.step_shift << 32) + change.time_shift;
+    Event& came = events_[key];
+    if (came.came_ns[board] != 0) return void(++came.n_again);
+    came.came_ns[board] = world_.monotonic_ns();
+    came.anew[board] = change.is_anew;
+    came.wrong[board] = change.is_clock_wrong;
+    if (change.is_clock_wrong) return;
+    came.is_mixed |= came.made_key != 0 && came.made_key != made_key;
+    came.made_key = made_key;
+    came.is_overtaken |= made_key < last_key_[board];
+    last_key_[board] = std::max(last_key_[board], made_key);
 }
 
 /// Runs until the node has all bursts, or until one second after the last packet.
@@ -122,27 +141,50 @@ void VirtualChain::run() {
     }
     finished_ = node_->finished();
     node_->stop();
+    note_missing();
     match_decisions();
     for (Notice& notice : node_->notices()) notices_.push_back(std::move(notice.text));
 }
 
+void VirtualChain::note_missing() {
+    node_->for_each_sequence_log([&](std::uint32_t board, const receive::SequenceLog& log) {
+        for (const RangeLog::Range& range : log.missing.ranges()) n_missing_[board] += range.end - range.begin;
+    });
+}
+
 /// Packets of primitives do not have the burst's number, and a burst of which almost nothing arrived has none. So this
-/// assigns them to the next burst in which at least half of these times arrived.
+/// assigns them to the next burst in which at least half of these times arrived of half of the boards: boards that
+/// begin anew may send the same times in a burst of another number.
 void VirtualChain::match_decisions() {
-    std::uint64_t burst = 0;
+    std::vector<std::uint32_t> bursts = bursts_;
     for (const std::vector<Decision>& decisions : decisions_) {
-        const auto most_came_in = [&](std::uint64_t number) {
-            const auto came = [&](const Decision& one) { return events_.contains(number << 32 | one.timestamp_ticks); };
-            return 2 * static_cast<std::size_t>(std::ranges::count_if(decisions, came)) >= decisions.size();
-        };
-        while (burst + 1 < scenario_.n_bursts && !most_came_in(burst)) ++burst;
-        for (const Decision& one : decisions) {
-            Event& event = events_[burst << 32 | one.timestamp_ticks];
-            event.decided_ns = one.at_ns;
-            event.primitive_id = one.primitive_id;
-            ++event.n_decisions;
+        if (decisions.empty()) continue;
+        const std::optional<std::uint32_t> next = burst_of(decisions, bursts), any = burst_of(decisions, bursts_);
+        if (next) std::erase(bursts, *next);
+        match(decisions, next ? *next : any ? *any : bursts_.empty() ? 0 : bursts_.back());
+    }
+}
+
+std::optional<std::uint32_t> VirtualChain::burst_of(const std::vector<Decision>& decisions,
+                                                    const std::vector<std::uint32_t>& bursts) const {
+    for (const std::ptrdiff_t least_boards : {n_boards / 2, 1U})
+        for (const std::uint32_t burst : bursts) {
+            const auto came = [&](const Decision& one) {
+                const auto event = events_.find(std::uint64_t{burst} << 32 | one.timestamp_ticks);
+                return event != events_.end() &&
+                       n_boards - std::ranges::count(event->second.came_ns, 0) >= least_boards;
+            };
+            if (2 * static_cast<std::size_t>(std::ranges::count_if(decisions, came)) >= decisions.size()) return burst;
         }
-        ++burst;
+    return std::nullopt;
+}
+
+void VirtualChain::match(const std::vector<Decision>& decisions, std::uint32_t burst) {
+    for (const Decision& one : decisions) {
+        Event& event = events_[std::uint64_t{burst} << 32 | one.timestamp_ticks];
+        event.decided_ns = one.at_ns;
+        event.primitive_id = one.primitive_id;
+        ++event.n_decisions;
     }
 }
 
@@ -166,6 +208,9 @@ VirtualScenario VirtualChain::drawn(std::uint64_t seed) {
     scenario.n_bursts = 1 + dice.below(3);
     scenario.timeout_ns = (4 + dice.below(40)) * ms;
     simulate::draw(troubles, {.n_boards = n_boards, .n_steps = 3}, dice);
+    simulate::draw(troubles.boards, n_boards, 40, seed);
+    if (2 * troubles.boards.n_rebooting == n_boards)
+        troubles.boards.restarts_steps = false;  // then each half of the boards could lead the others
     scenario.stores = one_in(3);
     scenario.chunk_events = 20 + dice.below(one_in(2) ? 100 : 5'000);  // runs are too short to fill a usual chunk
     if (one_in(2)) scenario.max_file_bytes = 20'000 + dice.below(2'000'000);
@@ -205,12 +250,16 @@ std::vector<std::string> VirtualChain::lanes() {
     return names;
 }
 
-std::uint64_t VirtualChain::n_lost_for_file() const {
-    return simulate::counted(node_->page(), "store", "events_lost");
+std::uint64_t VirtualChain::count(const std::string& block, const std::string& name) const {
+    return simulate::counted(node_->page(), block, name);
 }
 
+/// The counters and lists of the front ends do not know of changes on the way, so that no ledger can be made of a chain
+/// whose boards have begun anew or count from another number.
 simulate::ChainBooks VirtualChain::books() const {
-    simulate::ChainBooks books{finished_, node_->page().read(), page_.read(), {}, {}};
+    const simulate::BoardChanges& changes = scenario_.troubles.boards;
+    const bool has_books = finished_ && changes.n_rebooting + changes.wraps_after == 0;
+    simulate::ChainBooks books{has_books, node_->page().read(), page_.read(), {}, {}};
     for (std::size_t board = 0; board < n_boards; ++board) books.made.push_back(source_->sent_log(board));
     node_->for_each_sequence_log([&](std::uint32_t, const receive::SequenceLog& log) { books.came.push_back(log); });
     return books;
@@ -243,192 +292,6 @@ std::string describe(const VirtualScenario& scenario) {
                        scenario.n_bursts, scenario.burst_ms, scenario.rate_hz, scenario.gap_ms,
                        scenario.timeout_ns / ms,
                        scenario.stores ? fmt::format("; stored in files of {} bytes", scenario.max_file_bytes) : "");
-}
-
-namespace {
-
-/// Tracks, event by event, since when the merger waits for each board, until its next fragment arrives.
-class Waits {
-  public:
-    /// True when a fragment of this event arrived more than most_ns after the waiting for its board began.
-    bool is_late(const VirtualChain::Event& event, Nanoseconds most_ns) {
-        bool is_late = false;
-        for (std::uint32_t board = 0; board < n_boards; ++board) {
-            if (since_ns_[board] == 0) since_ns_[board] = event.first_came_ns();
-            const Nanoseconds came_ns = event.came_ns[board];
-            if (came_ns == 0) continue;
-            is_late |= came_ns - since_ns_[board] > most_ns;
-            since_ns_[board] = 0;
-        }
-        return is_late;
-    }
-
-  private:
-    std::array<Nanoseconds, n_boards> since_ns_{};
-};
-
-/// Last event of each board in each burst.
-class Bursts {
-  public:
-    Bursts(const std::map<std::uint64_t, VirtualChain::Event>& events, Nanoseconds timeout_ns)
-        : far_ticks_(static_cast<std::uint64_t>(static_cast<double>(timeout_ns) / tick_ns)) {
-        for (const auto& [key, event] : events)
-            for (std::uint32_t board = 0; board < n_boards; ++board)
-                if (event.came_ns[board] != 0) last_keys_[key >> 32][board] = key;
-    }
-    /// Call it for events in order. True when fewer than half of the boards support this event: they cannot begin a
-    /// burst, nor move time by more than the time-out at once.
-    bool is_ahead(std::uint64_t key) {
-        const auto has_come = [&](std::uint64_t last) { return last != 0 && last + far_ticks_ >= key; };
-        const bool is_near = key >> 32 == believed_ >> 32 && key - believed_ <= far_ticks_;
-        if (!is_near && 2 * std::ranges::count_if(last_keys_[key >> 32], has_come) < n_boards) return true;
-        believed_ = key;
-        return false;
-    }
-    /// True at the begin of a burst when a board is not waited for, because it sent nothing in the burst before.
-    bool lacks(std::uint64_t key, bool may_come_late) const {
-        constexpr std::uint64_t first_ticks = 40'000;  // 1 ms
-        const std::uint64_t burst = key >> 32;
-        const bool is_first = (key & 0xffffffff) < first_ticks && burst > 0;
-        return is_first && (may_come_late || !last_keys_.contains(burst - 1) ||
-                            std::ranges::count(last_keys_.at(burst - 1), 0U) > 0);
-    }
-
-  private:
-    const std::uint64_t far_ticks_;
-    std::map<std::uint64_t, std::array<std::uint64_t, n_boards>> last_keys_;  ///< by burst and board; 0: no event
-    std::uint64_t believed_ = ~std::uint64_t{0};                              ///< a key of no burst
-};
-
-/// Primitive ids of the pool's events in a run without faults.
-const std::map<std::uint32_t, std::uint16_t>& ids_of_pool() {
-    static const std::map<std::uint32_t, std::uint16_t> ids = [] {
-        VirtualChain calm(VirtualScenario{});
-        calm.run();
-        std::map<std::uint32_t, std::uint16_t> found;
-        for (const source::TruthSample& sent : calm.sent())
-            found[sent.pool_index] = calm.events().at(sent.event_key).primitive_id;
-        return found;
-    }();
-    return ids;
-}
-
-}  // namespace
-
-namespace {
-
-/// Times at which each event of a file was sent and passed through the chain.
-class StoredTimes {
-  public:
-    /// longest_on_way_ns: longest time from the front end to the node.
-    StoredTimes(const simulate::StoredColumns& file, Nanoseconds longest_on_way_ns)
-        : longest_on_way_ns_(longest_on_way_ns), flags_(file.numbers("flags")) {
-        for (const char* name : {"sent_ns", "kernel_ns", "placed_ns", "built_ns", "decided_ns"})
-            times_ns_.push_back(file.numbers(name));
-    }
-    /// Checks the times: the event was sent before it arrived; it was received with one of its fragments, if complete
-    /// with the last one; then it was placed, built and decided.
-    bool are_of(std::size_t row, const VirtualChain::Event& event) const {
-        const auto has_row = [&](const auto& column) { return row < column.size(); };
-        if (!has_row(flags_) || !std::ranges::all_of(times_ns_, has_row)) return false;
-        const auto at_ns = [&](const auto& column) { return static_cast<Nanoseconds>(column[row]); };
-        const Nanoseconds sent_ns = at_ns(times_ns_[0]), kernel_ns = at_ns(times_ns_[1]);
-        const Nanoseconds came_ns = kernel_ns - simulate::World::wall_offset_ns;
-        const bool was_sent = sent_ns == 0 || (sent_ns <= kernel_ns && kernel_ns - sent_ns < longest_on_way_ns_);
-        const bool has_come = std::ranges::count(event.came_ns, came_ns) > 0;
-        const bool lacks_none = (flags_[row] & events::EventFlag::incomplete) == 0;
-        const bool has_all = !lacks_none || (event.is_whole() && came_ns == event.last_came_ns());
-        return was_sent && has_come && has_all && std::ranges::is_sorted(times_ns_ | std::views::drop(1), {}, at_ns);
-    }
-
-  private:
-    const Nanoseconds longest_on_way_ns_;
-    std::vector<std::uint64_t> flags_;
-    std::vector<std::vector<std::uint64_t>> times_ns_;
-};
-
-/// Checks the files: they have the decided events, each once, with their own rings and correct times. A full disk
-/// refused the events that are missing, and they were counted.
-class FileJudge {
-  public:
-    FileJudge(const VirtualChain& chain, const VirtualScenario& scenario, std::vector<std::string>& findings)
-        : chain_(chain), longest_on_way_ns_(900 * ms + scenario.troubles.hold_ns), findings_(findings) {}
-
-    void judge(bool was_full) {
-        for (const std::string& name : simulate::series(chain_.disk(), decisions_file)) read(name);
-        for (const auto& [key, event] : chain_.events()) {
-            const std::uint32_t n_stored = n_stored_.contains(key) ? n_stored_.at(key) : 0;
-            if (n_stored > event.n_decisions || (n_stored < event.n_decisions && !was_full))
-                findings_.push_back(fmt::format("event {} of burst {} was decided {} times, and stored {} times",
-                                                key & 0xffffffff, key >> 32, event.n_decisions, n_stored));
-        }
-        if (n_rows_ + chain_.n_lost_for_file() != chain_.n_decided())
-            findings_.push_back(fmt::format("{} events were decided, {} are in files, and {} were lost for them",
-                                            chain_.n_decided(), n_rows_, chain_.n_lost_for_file()));
-        if (chain_.n_lost_for_file() > 0 && !was_full) findings_.emplace_back("events were lost on a disk with room");
-    }
-
-  private:
-    void read(const std::string& name) {
-        const simulate::StoredColumns file(chain_.disk(), name);
-        if (!file.opens()) return findings_.push_back(name + " does not open");
-        const auto keys = file.numbers("event_key"), ids = file.numbers("primitive_id");
-        const auto offsets = file.numbers("ring_offset"), n_rings = file.numbers("n_rings");
-        if (keys.size() != ids.size() || keys.size() != offsets.size() || keys.size() != n_rings.size())
-            return findings_.push_back(name + " has columns of several lengths");
-        const StoredTimes times(file, longest_on_way_ns_);
-        std::uint64_t n_before = 0;
-        for (std::size_t row = 0; row < keys.size(); ++row) {
-            const auto event = chain_.events().find(keys[row]);
-            if (event == chain_.events().end() || event->second.primitive_id != ids[row])
-                findings_.push_back(fmt::format("{} has another event than was decided in row {}", name, row));
-            if (offsets[row] != n_before)
-                findings_.push_back(fmt::format("{} has the rings of row {} in a wrong place", name, row));
-            n_before += n_rings[row];
-            ++n_stored_[keys[row]];
-            if (event != chain_.events().end() && !times.are_of(row, event->second))
-                findings_.push_back(fmt::format("{} has the event in row {} at times when it was not", name, row));
-        }
-        if (file.numbers("ring_n_hits").size() != n_before) findings_.push_back(name + " has rings of no event");
-        n_rows_ += keys.size();
-    }
-
-    const VirtualChain& chain_;
-    const Nanoseconds longest_on_way_ns_;
-    std::vector<std::string>& findings_;
-    std::map<std::uint64_t, std::uint32_t> n_stored_;
-    std::uint64_t n_rows_ = 0;
-};
-
-}  // namespace
-
-std::vector<std::string> judge(const VirtualChain& chain, const VirtualScenario& scenario) {
-    std::vector<std::string> findings;
-    for (const std::string& notice : chain.notices())
-        if (notice.find("draining took") != std::string::npos) findings.push_back(notice);
-    std::map<std::uint64_t, std::uint32_t> pool_index_of;
-    for (const source::TruthSample& sent : chain.sent()) pool_index_of[sent.event_key] = sent.pool_index;
-    Bursts bursts(chain.events(), scenario.timeout_ns);
-    Waits waits;
-    for (const auto& [key, event] : chain.events()) {
-        const std::string name = fmt::format("event {} of burst {}", key & 0xffffffff, key >> 32);
-        if (event.n_decisions > 1) findings.push_back(fmt::format("{} was decided {} times", name, event.n_decisions));
-        if (event.first_came_ns() == 0) findings.push_back(name + " was decided, and never came");
-        if (!pool_index_of.contains(key)) {
-            findings.push_back(name + " was never sent");
-            continue;
-        }
-        const bool is_late = waits.is_late(event, scenario.timeout_ns / 2), is_ahead = bursts.is_ahead(key);
-        if (is_late || is_ahead || event.is_overtaken || scenario.is_disturbed(event.first_came_ns())) continue;
-        if (bursts.lacks(key, scenario.troubles.is_link_disturbed())) continue;
-        if (event.n_decisions == 0) findings.push_back(name + " came, and was not decided");
-        const std::uint16_t expected = ids_of_pool().at(pool_index_of.at(key));
-        if (event.is_whole() && event.n_decisions == 1 && event.primitive_id != expected)
-            findings.push_back(
-                fmt::format("{} is {:#x}, and all of it came in time: {:#x}", name, event.primitive_id, expected));
-    }
-    if (scenario.stores) FileJudge(chain, scenario, findings).judge(scenario.troubles.disk_full_ns > 0);
-    return findings;
 }
 
 }  // namespace anello::rich

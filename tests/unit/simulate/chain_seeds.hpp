@@ -36,4 +36,16 @@ void expect_all_explained(const std::string& found, std::uint64_t n_seeds) {
     std::cout << n_seeds << " chains, seeds from " << first << ", " << totals.n_events << " events\n";
 }
 
+/// Tries n_seeds seeds, some of them where time is short, each of them once with each of these sets of changes.
+template <typename Chain>
+void expect_explained_with(const std::vector<std::vector<std::string>>& sets, std::uint64_t n_seeds) {
+    n_seeds = anello::test::some_of(n_seeds);
+    const ChainsOf<Chain> chains;
+    const std::uint64_t first = anello::test::first_seed(n_seeds);
+    for (const std::vector<std::string>& changes : sets)
+        for (const std::uint64_t seed : search(chains, first, n_seeds, changes).failed)
+            ADD_FAILURE() << "seed " << seed << " with " << testing::PrintToString(changes) << ": "
+                          << first_of(chains.run(seed, changes, 0).findings);
+}
+
 }  // namespace anello::simulate

@@ -67,6 +67,7 @@ TEST(VirtualChains, WhatIsTakenAwayIsNotToldAnyMore) {
         Scenario scenario;
         source::Random dice(seed, 1);
         draw(scenario.troubles, {.n_boards = 4}, dice);
+        draw(scenario.troubles.boards, 4, 40, seed);
         was_any |= !told(scenario.troubles).empty();
         for (const std::string& one : only({})) assign(scenario, known, one);
         EXPECT_THAT(told(scenario.troubles), IsEmpty()) << seed;

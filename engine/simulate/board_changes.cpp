@@ -13,7 +13,7 @@ namespace {
 
 constexpr std::uint64_t changes_stream = 0x616e6577;
 
-std::uint64_t key_of(std::uint32_t board, std::span<const std::byte> datagram) noexcept {
+std::uint64_t place_of(std::uint32_t board, std::span<const std::byte> datagram) noexcept {
     return std::uint64_t{board} << 32 | wire::crc32c(datagram);
 }
 
@@ -21,14 +21,14 @@ std::string boards_in_words(std::uint32_t first, std::uint32_t n) {
     return n == 1 ? fmt::format("board {}", first) : fmt::format("boards {} to {}", first, first + n - 1);
 }
 
-double in_ms(Nanoseconds time_ns) noexcept {
+double milliseconds(Nanoseconds time_ns) noexcept {
     return static_cast<double>(time_ns) * 1e-6;
 }
 
 std::string reboot_in_words(const BoardChanges& of) {
     std::string words = fmt::format("at {:.6g} ms: {} begin{} anew after {:.6g} ms, packets count from 0",
-                                    in_ms(of.reboot_at_ns), boards_in_words(of.first_rebooting, of.n_rebooting),
-                                    of.n_rebooting == 1 ? "s" : "", in_ms(of.down_ns));
+                                    milliseconds(of.reboot_at_ns), boards_in_words(of.first_rebooting, of.n_rebooting),
+                                    of.n_rebooting == 1 ? "s" : "", milliseconds(of.down_ns));
     if (of.restarts_clock) words += ", and so do times";
     if (of.restarts_steps) words += ", and so do bursts or events";
     if (of.announces) words += "; they say so first";
@@ -36,10 +36,11 @@ std::string reboot_in_words(const BoardChanges& of) {
 }
 
 std::string clock_in_words(const BoardChanges& of) {
-    const std::string when = fmt::format("at {:.6g} ms: for {:.6g} ms the clocks of {}", in_ms(of.clock_at_ns),
-                                         in_ms(of.clock_ns), boards_in_words(of.first_wrong_clock, of.n_wrong_clocks));
+    const std::string when =
+        fmt::format("at {:.6g} ms: for {:.6g} ms the clocks of {}", milliseconds(of.clock_at_ns),
+                    milliseconds(of.clock_ns), boards_in_words(of.first_wrong_clock, of.n_wrong_clocks));
     if (of.clock_step_ns == 0) return when + " stand still";
-    return fmt::format("{} are wrong by {:.6g} ms", when, in_ms(of.clock_step_ns));
+    return fmt::format("{} are wrong by {:.6g} ms", when, milliseconds(of.clock_step_ns));
 }
 
 /// One board, or most of them, as when a crate loses its power.
@@ -97,13 +98,13 @@ void ChangedBoards::send(std::span<const source::OutgoingDatagram> datagrams, Na
 
 void ChangedBoards::put(const source::OutgoingDatagram& datagram, std::span<const std::byte> bytes,
                         const Change& made) {
-    made_[key_of(datagram.stream, bytes)] = made;
+    made_[place_of(datagram.stream, bytes)] = made;
     out_.push_back(datagram);
     out_.back().bytes = bytes;
 }
 
 ChangedBoards::Change ChangedBoards::change_of(std::uint32_t board, std::span<const std::byte> datagram) const {
-    const auto found = made_.find(key_of(board, datagram));
+    const auto found = made_.find(place_of(board, datagram));
     return found == made_.end() ? Change{} : found->second;
 }
 

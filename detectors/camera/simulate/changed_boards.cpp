@@ -6,9 +6,9 @@
 namespace anello::camera {
 namespace {
 
-namespace format = wire::camera;
+namespace fragment = wire::camera;
 
-constexpr std::uint64_t after_begin_ns = 1'000'000'000;  // on the clock of a board that began anew
+constexpr std::uint64_t first_time_anew_ns = 1'000'000'000;  // on the clock of a board that began anew
 
 }  // namespace
 
@@ -16,9 +16,9 @@ simulate::ChangedBoards::Fate ChangedCameraBoards::change(std::uint32_t number, 
                                                           Nanoseconds since_ns, Change& change,
                                                           std::vector<std::byte>& announcement) {
     if (is_off(number, since_ns)) return Fate::dropped;
-    format::Header header;
-    if (format::parse(datagram, header) != wire::Verdict::ok) return Fate::sent;
-    if (format::verify(datagram, header) != wire::Verdict::ok) return Fate::sent;
+    fragment::Header header;
+    if (fragment::parse(datagram, header) != wire::Verdict::ok) return Fate::sent;
+    if (fragment::verify(datagram, header) != wire::Verdict::ok) return Fate::sent;
     Board& board = boards_[number];
     const bool begins = !board.is_anew && is_back(number, since_ns);
     if (begins) board = {.is_anew = true, .first_sequence = header.sequence};
@@ -26,7 +26,7 @@ simulate::ChangedBoards::Fate ChangedCameraBoards::change(std::uint32_t number, 
     header.event_number += changes_.first_number();
     header.sequence -= board.first_sequence;
     if (board.is_anew && changes_.restarts_clock) {
-        if (time_shift_ns_ == 0) time_shift_ns_ = header.timestamp_ns - after_begin_ns;
+        if (time_shift_ns_ == 0) time_shift_ns_ = header.timestamp_ns - first_time_anew_ns;
         header.timestamp_ns -= time_shift_ns_;
     }
     change.is_clock_wrong = changes_.has_wrong_clock(number) && changes_.is_clock_wrong_at(since_ns);
@@ -44,31 +44,32 @@ std::uint64_t ChangedCameraBoards::wrong_time_ns(Board& board, std::uint64_t tim
 }
 
 /// A marker's totals are those of the board since it began.
-void ChangedCameraBoards::write(std::span<std::byte> datagram, const format::Header& header, bool is_anew) const {
+void ChangedCameraBoards::write(std::span<std::byte> datagram, const fragment::Header& header, bool is_anew) const {
     if (!header.is_marker()) {
-        wire::write_pattern(datagram.subspan(format::header_bytes), header.board, header.event_number);
-        format::seal(datagram, header);
+        wire::write_pattern(datagram.subspan(fragment::header_bytes), header.board, header.event_number);
+        fragment::seal(datagram, header);
         return;
     }
-    format::Totals totals = format::parse_totals(datagram);
+    fragment::Totals totals = fragment::parse_totals(datagram);
     if (is_anew && totals.n_fragments > 0) {
         totals.n_bytes = totals.n_bytes / totals.n_fragments * header.sequence;
         totals.n_fragments = header.sequence;
     }
     totals.first_event += changes_.first_number();
     totals.next_event += changes_.first_number();
-    format::write_marker(datagram, header, totals);
+    fragment::write_marker(datagram, header, totals);
 }
 
-void ChangedCameraBoards::announce(const format::Header& header, std::vector<std::byte>& announcement) {
-    const format::Header marker{.flags = format::start_of_run,
-                                .board = header.board,
-                                .run_id = header.run_id,
-                                .event_number = header.event_number,
-                                .sequence = header.sequence,
-                                .timestamp_ns = header.timestamp_ns};
-    announcement.resize(format::header_bytes + format::totals_bytes);
-    format::write_marker(announcement, marker, {.first_event = header.event_number, .next_event = header.event_number});
+void ChangedCameraBoards::announce(const fragment::Header& header, std::vector<std::byte>& announcement) {
+    const fragment::Header marker{.flags = fragment::start_of_run,
+                                  .board = header.board,
+                                  .run_id = header.run_id,
+                                  .event_number = header.event_number,
+                                  .sequence = header.sequence,
+                                  .timestamp_ns = header.timestamp_ns};
+    announcement.resize(fragment::header_bytes + fragment::totals_bytes);
+    fragment::write_marker(announcement, marker,
+                           {.first_event = header.event_number, .next_event = header.event_number});
 }
 
 bool ExpectedFragments::take(std::uint32_t sequence, std::uint32_t content) {

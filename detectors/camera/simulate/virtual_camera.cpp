@@ -119,7 +119,8 @@ void VirtualCamera::see(std::uint32_t board, std::span<const std::byte> datagram
     const std::uint32_t number = unwrapped(header.event_number);
     Event& event = events_[number];
     event.came_ns[board] = world_.monotonic_ns();
-    event.times_ns[board] = event.timestamp_ns = header.timestamp_ns;
+    event.times_ns[board] = header.timestamp_ns;
+    if (event.n_taken == 0) event.timestamp_ns = header.timestamp_ns;
     event.trigger_tag = header.trigger_tag;
     if (number < last_number_[board]) event.overtaken.add(board);
     last_number_[board] = std::max(last_number_[board], number);

@@ -8,7 +8,7 @@ namespace {
 
 namespace mgp = wire::mgp;
 
-constexpr std::uint32_t first_ticks = 8'000;  // the packets of boards that begin anew together differ by less
+constexpr std::uint32_t first_ticks_anew = 8'000;  // the packets of boards that begin anew together differ by less
 
 template <typename Use>
 void for_each_event(const mgp::PacketView& packet, Use use) {
@@ -82,8 +82,8 @@ void ChangedRichBoards::shift_time(const mgp::PacketView& packet) {
     shifted_burst_ = packet.header.burst_id;
     mgp::EventReader reader(packet);
     mgp::EventView first{};
-    if (reader.next(first) && first.timestamp_ticks > first_ticks)
-        time_shift_ticks_ = first.timestamp_ticks - first_ticks;
+    if (reader.next(first) && first.timestamp_ticks > first_ticks_anew)
+        time_shift_ticks_ = first.timestamp_ticks - first_ticks_anew;
 }
 
 void ChangedRichBoards::set_clock_wrong(Board& board, const mgp::PacketView& packet, std::span<std::byte> datagram) {

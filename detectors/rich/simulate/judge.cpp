@@ -12,8 +12,7 @@
 namespace anello::rich {
 namespace {
 
-constexpr Nanoseconds ms = 1'000'000;
-constexpr std::uint64_t window_ticks = 1;  // of the builder, as it is configured by default
+constexpr std::uint64_t builder_window_ticks = 1;  // of the builder, as it is configured by default
 
 /// Tracks, event by event, since when the merger waits for each board, until its next fragment arrives.
 class Waits {
@@ -118,7 +117,7 @@ class FileJudge {
   public:
     FileJudge(const VirtualChain& chain, const VirtualScenario& scenario, std::vector<std::string>& findings)
         : chain_(chain),
-          longest_on_way_ns_(900 * ms + scenario.troubles.hold_ns),
+          longest_on_way_ns_(900'000'000 + scenario.troubles.hold_ns),
           n_late_(chain.count("emit", "primitives_late")),
           findings_(findings) {}
 
@@ -172,7 +171,7 @@ class FileJudge {
     /// True if no fragments with changed times lie within the window of this event, so that they may be in it.
     bool is_alone(std::uint64_t key) const {
         const auto next = std::next(chain_.events().lower_bound(key));
-        return next == chain_.events().end() || next->first - key > window_ticks;
+        return next == chain_.events().end() || next->first - key > builder_window_ticks;
     }
 
     const VirtualChain& chain_;
@@ -188,7 +187,9 @@ class FileJudge {
 class ChangeRules {
   public:
     ChangeRules(const VirtualChain& chain, const VirtualScenario& scenario)
-        : changes_(scenario.troubles.boards), events_(chain.events()) {
+        : changes_(scenario.troubles.boards),
+          events_(chain.events()),
+          loses_packets_(loses_packets(scenario.troubles)) {
         for (const auto& [key, event] : chain.events()) {
             if (event.is_changed()) changed_bursts_.insert(event.made_key >> 32);
             if (event.anew.any()) rebooted_bursts_.insert(event.made_key >> 32);
@@ -212,13 +213,14 @@ class ChangeRules {
     bool may_lack(std::uint64_t key, const VirtualChain::Event& event) const {
         if (!changes_.any()) return false;
         if (event.wrong.any() || event.is_mixed) return true;
+        if (event.anew.any() && loses_packets_ && event.made_key >> 32 == *rebooted_bursts_.begin()) return true;
         if (event.is_changed() && (!all_are_anew(event) || !changes_.restarts_steps)) return !is_later_burst(event);
         return has_wrong_time_.contains(key >> 32);
     }
     /// True where fragments with changed times make an event of the tick before, within the window of which this event
     /// lies.
     bool may_be_joined(std::uint64_t key) const {
-        const auto before = events_.lower_bound(key - window_ticks);
+        const auto before = events_.lower_bound(key - builder_window_ticks);
         return changes_.any() && before->first < key;
     }
     /// True where a board may not be waited for at the begin of a burst.
@@ -228,6 +230,13 @@ class ChangeRules {
     }
 
   private:
+    /// Then the first packets of a board that begins anew may have numbers that had not come before. They are used, and
+    /// the begin is known later, when the board is in its next burst already: that one ends for the board.
+    static bool loses_packets(const simulate::ChainTroubles& troubles) {
+        const source::FaultsConfig& faults = troubles.faults;
+        return faults.loss + faults.corrupt + faults.truncate > 0 || troubles.is_link_disturbed() ||
+               troubles.wire.buffer_bytes < simulate::ChainTroubles::usual_buffer_bytes;
+    }
     static bool all_are_anew(const VirtualChain::Event& event) { return event.anew.all(); }
     /// The first burst that boards have sent after they began anew; later ones are like any other, where all boards
     /// give them the same number.
@@ -253,6 +262,7 @@ class ChangeRules {
 
     const simulate::BoardChanges& changes_;
     const std::map<std::uint64_t, VirtualChain::Event>& events_;
+    const bool loses_packets_;
     std::set<std::uint64_t> changed_bursts_, rebooted_bursts_, has_wrong_time_;
 };
 

@@ -76,9 +76,9 @@ TEST(BoardChanges, ABoardThatBeginsAnewIsOffAndThenComesBack) {
         boards.send(std::array{of_0, of_1}, 0, results.data());
         EXPECT_EQ(results[1], source::SendResult::sent) << "a board that is off does not know it";
     }
-    using Came = std::pair<std::uint32_t, int>;
-    EXPECT_THAT(wire.came, testing::ElementsAre(Came{0, 7}, Came{1, 7}, Came{0, 7}, Came{0, 7}, Came{1, 99},
-                                                Came{1, 107}, Came{0, 7}, Came{1, 107}));
+    using Sent = std::pair<std::uint32_t, int>;
+    EXPECT_THAT(wire.came, testing::ElementsAre(Sent{0, 7}, Sent{1, 7}, Sent{0, 7}, Sent{0, 7}, Sent{1, 99},
+                                                Sent{1, 107}, Sent{0, 7}, Sent{1, 107}));
     EXPECT_TRUE(boards.change_of(1, Datagram{std::byte{107}}).is_anew);
     EXPECT_FALSE(boards.change_of(1, bytes).is_anew);
 }

@@ -201,6 +201,7 @@ void BoardJoin::join_burst(std::uint32_t board, const receive::Completion& compl
     in_burst_now_ |= bit(board);
     if (completion.n_fragments > 0) {
         gave_data_ |= bit(board);
+        last_data_ns_[board] = completion.given_ns;
         silent_ &= ~bit(board);
         set_state(board, BoardState::live);
     }
@@ -383,8 +384,9 @@ BoardJoin::Since BoardJoin::waits_since_ns() noexcept {
     return streams_[static_cast<std::size_t>(first)].head_given_ns();
 }
 
-/// Returns how many boards became silent. If no board has room, nothing can arrive: the boards that are waited for have
-/// only blocks of other bursts.
+/// Returns how many boards became silent. Without a head, a board is not silent while it sends: half of the boards may
+/// have begun anew, which ends their burst, and the others are still in it. If no board has room, nothing can arrive:
+/// the boards that are waited for have only blocks of other bursts.
 std::size_t BoardJoin::watch_silence() noexcept {
     const Since since_ns = waits_since_ns();
     if (!since_ns) return 0;
@@ -392,7 +394,8 @@ std::size_t BoardJoin::watch_silence() noexcept {
     std::size_t n_silenced = 0;
     for (BoardMask left = waited_for(); left != 0; left &= left - 1) {
         const auto board = static_cast<std::uint32_t>(std::countr_zero(left));
-        if (can_come && taken_until_ns(board) - *since_ns < config_.timeout_ns) continue;
+        const Nanoseconds waits_since_ns = has_head_ == 0 ? std::max(*since_ns, last_data_ns_[board]) : *since_ns;
+        if (can_come && taken_until_ns(board) - waits_since_ns < config_.timeout_ns) continue;
         ++n_silenced;
         silent_ |= bit(board);
         counters_.add(BuildCounter::boards_silenced);

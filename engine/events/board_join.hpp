@@ -163,6 +163,7 @@ class BoardJoin {
     std::array<Nanoseconds, max_boards> read_until_ns_{};  ///< time until which all data of the board has been taken
     Nanoseconds newest_given_ns_;                          ///< of all blocks
     std::array<Since, max_boards> full_since_ns_{};        ///< since when the board's next block has no room
+    std::array<Nanoseconds, max_boards> last_data_ns_{};   ///< when the board's last data of this burst was given
     Since half_waits_since_ns_;                            ///< since when half of the boards wait with another burst
     Since half_ended_since_ns_;  ///< since when half of the boards have ended the burst, or wait with another one
     struct Origin {

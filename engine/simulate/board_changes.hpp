@@ -54,7 +54,7 @@ class ChangedBoards : public source::PacketSink {
     void send(std::span<const source::OutgoingDatagram> datagrams, Nanoseconds now_ns,
               source::SendResult* results) noexcept override;
 
-    /// What became of a datagram of a changed board.
+    /// How a datagram of a changed board differs from what its front end made.
     struct Change {
         bool is_anew = false;          ///< its board had begun anew
         bool is_clock_wrong = false;   ///< one of its times is wrong

@@ -22,6 +22,7 @@ simulate::ChangedBoards::Fate ChangedCameraBoards::change(std::uint32_t number, 
     Board& board = boards_[number];
     const bool begins = !board.is_anew && is_back(number, since_ns);
     if (begins) board = {.is_anew = true, .first_sequence = header.sequence};
+    if (header.sequence < board.first_sequence) return Fate::dropped;  // held back from before the begin
     change.is_anew = board.is_anew;
     header.event_number += changes_.first_number();
     header.sequence -= board.first_sequence;

@@ -35,6 +35,7 @@ simulate::ChangedBoards::Fate ChangedRichBoards::change(std::uint32_t number, st
     const bool begins = !board.is_anew && is_back(number, since_ns);
     if (begins) begin_anew(board, packet);
     if (board.is_anew) {
+        if (header.sequence < board.first_sequence) return Fate::dropped;  // held back from before the begin
         if (changes_.restarts_clock && !has_shift_ && !header.is_burst_marker()) shift_time(packet);
         const bool is_shifted = has_shift_ && header.burst_id == shifted_burst_;
         change = {.is_anew = true, .step_shift = burst_shift_, .time_shift = is_shifted ? time_shift_ticks_ : 0U};

@@ -61,7 +61,9 @@ VirtualChain::VirtualChain(const VirtualScenario& scenario)
 
 NodeConfig VirtualChain::node_config() {
     NodeConfig config;
-    config.n_bursts = scenario_.n_bursts;
+    const simulate::BoardChanges& changes = scenario_.troubles.boards;
+    const bool has_one_more = changes.n_rebooting > 0 && changes.restarts_steps;  // the rest of a burst is burst 0
+    config.n_bursts = scenario_.n_bursts + (has_one_more ? 1 : 0);
     config.intake.backend.ports.assign(n_boards, 0);
     config.intake.backend.make = [this](const receive::BackendConfig& backend) {
         return wire_.make_backend(backend, [this](int descriptor) { host_.notify(descriptor); });

@@ -50,6 +50,26 @@ TEST(MergerSilence, NoBoardIsSilentWhileTheNodeItselfStoodStill) {
     rig.expect_all_complete(5);
 }
 
+/// Half of the boards have begun anew in a burst, which ended it for them; another board is in it for much longer.
+TEST(MergerSilence, ABoardThatSendsIsNotSilentAfterHalfOfTheBoardsHaveEndedTheBurst) {
+    Rig rig;
+    for (std::uint32_t board = 0; board < 3; ++board) rig.give(board, 1);
+    for (const std::uint32_t board : {1U, 2U}) rig.source.end(board);
+    rig.work();
+    const auto n_events = static_cast<std::uint32_t>(3 * rig.config.timeout_ns / Rig::step_ns);
+    for (std::uint32_t event = 2; event <= n_events; ++event) {
+        rig.clock.advance(Rig::step_ns);
+        rig.work();
+        rig.give(0, event);
+        rig.work();
+    }
+    EXPECT_EQ(rig.value(boards_silenced), 0U);
+    rig.source.end(0);
+    EXPECT_TRUE(rig.finish());
+    EXPECT_EQ(rig.value(fragments_late), 0U);
+    EXPECT_EQ(rig.value(events_built), n_events);
+}
+
 /// The node runs all the time, and is behind with one board.
 TEST(MergerSilence, WhatLiesUnreadIsNotMissing) {
     Rig rig;

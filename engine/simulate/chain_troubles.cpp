@@ -35,6 +35,12 @@ void draw(ChainTroubles& troubles, const TroubleLimits& limits, source::Random& 
     if (one_in(4)) troubles.disk_full_ns = up_to_ns(500);
     troubles.disk_room_bytes = dice.below(one_in(2) ? 1'000'000 : 10'000);
     if (one_in(4)) troubles.disk_slowness = 1 + dice.uniform() * 20;
+    if (!limits.has_wrong_headers) return;
+    if (one_in(3)) troubles.wrong_header = static_cast<WrongHeader>(1 + dice.below(6));
+    troubles.wrong_board = dice.below(limits.n_boards);
+    troubles.wrong_from_step = dice.below(limits.n_steps);
+    troubles.n_wrong_steps = 1 + dice.below(limits.n_steps);
+    troubles.wrong_by_steps = 1 + dice.below(2 * limits.n_steps);
 }
 
 std::vector<std::string> told(const ChainTroubles& of) {
@@ -65,6 +71,9 @@ std::vector<std::string> told(const ChainTroubles& of) {
     if (of.hold_ns > 0)
         lines.push_back(fmt::format("at {:.6g} ms: what board {} sends is held for {:.6g} ms", in_ms(of.cut_at_ns),
                                     of.cut_board, in_ms(of.hold_ns)));
+    if (of.wrong_header != WrongHeader::none)
+        lines.push_back(fmt::format("the headers of board {} are wrong in {} steps from step {} on: {}", of.wrong_board,
+                                    of.n_wrong_steps, of.wrong_from_step, word_of(of.wrong_header)));
     if (of.disk_full_ns > 0)
         lines.push_back(fmt::format("at {:.6g} ms: the disk has room for {} bytes more, for {:.6g} ms",
                                     in_ms(of.disk_full_at_ns), of.disk_room_bytes, in_ms(of.disk_full_ns)));

@@ -16,6 +16,10 @@
 
 namespace anello::simulate {
 
+/// What a board writes wrongly into the headers of its datagrams, as a board does whose clock has lost its reference,
+/// or which was not reset for the run. Only for detectors whose boards send times without a common trigger (km3net).
+enum class WrongHeader : std::uint8_t { none, ahead, behind, stands, not_valid, between, other_run };
+
 /// Troubles that can happen to a chain of one node, with any detector.
 struct ChainTroubles {
     static constexpr std::size_t usual_buffer_bytes = 64U << 20;
@@ -28,6 +32,8 @@ struct ChainTroubles {
     Nanoseconds stop_at_ns = 0, stop_ns = 0;             ///< the node's process stands still
     Nanoseconds cut_at_ns = 0, cut_ns = 0, hold_ns = 0;  ///< a board's link is cut, or holds its datagrams back
     std::uint32_t cut_board = 0;
+    WrongHeader wrong_header = WrongHeader::none;  ///< of one board, during these steps
+    std::uint32_t wrong_board = 0, wrong_from_step = 0, n_wrong_steps = 1, wrong_by_steps = 1;
     // Where the chain stores its output:
     DiskConfig disk{};
     Nanoseconds disk_full_at_ns = 0, disk_full_ns = 0;
@@ -60,6 +66,7 @@ inline constexpr std::array trouble_kinds{
     TroubleKind{"reboot", "n_rebooting=0"},
     TroubleKind{"clock", "n_wrong_clocks=0"},
     TroubleKind{"wrap", "wraps_after=0"},
+    TroubleKind{"wrong_header", "wrong_header=none"},
 };
 
 /// Upper limits of the troubles that may be drawn.
@@ -68,6 +75,7 @@ struct TroubleLimits {
     double jitter_ms = 0.2, begin_ms = 40, link_ms = 30;
     std::uint32_t least_buffer_bytes = 10'000, more_buffer_bytes = 200'000;
     double loss = 0.1, damage = 0.1;
+    bool has_wrong_headers = false;
 };
 
 void draw(ChainTroubles& troubles, const TroubleLimits& limits, source::Random& dice);
@@ -106,6 +114,11 @@ std::vector<Assignable<Scenario>> assignables(ChainTroubles Scenario::*troubles)
             number<S>("cut_ns", 0, day_ns, troubles, &T::cut_ns),
             number<S>("hold_ns", 0, day_ns, troubles, &T::hold_ns),
             number<S>("cut_board", 0, 4096, troubles, &T::cut_board),
+            word<S>("wrong_header", troubles, &T::wrong_header),
+            number<S>("wrong_board", 0, 4096, troubles, &T::wrong_board),
+            number<S>("wrong_from_step", 0, 1e9, troubles, &T::wrong_from_step),
+            number<S>("n_wrong_steps", 1, 1e9, troubles, &T::n_wrong_steps),
+            number<S>("wrong_by_steps", 1, 1e9, troubles, &T::wrong_by_steps),
             number<S>("disk_full_at_ns", 0, day_ns, troubles, &T::disk_full_at_ns),
             number<S>("disk_full_ns", 0, day_ns, troubles, &T::disk_full_ns),
             number<S>("disk_room_bytes", 0, 1e15, troubles, &T::disk_room_bytes),
@@ -126,3 +139,11 @@ std::vector<Assignable<Scenario>> assignables(ChainTroubles Scenario::*troubles)
 }
 
 }  // namespace anello::simulate
+
+namespace anello {
+
+template <>
+inline constexpr std::array<const char*, 7> words_of<simulate::WrongHeader>{
+    "none", "ahead", "behind", "stands", "not_valid", "between", "other_run"};
+
+}  // namespace anello

@@ -29,6 +29,7 @@ struct ChainBooks {
     std::vector<CounterPage::Sample> node, source;
     std::vector<source::SentLog> made;       ///< by board
     std::vector<receive::SequenceLog> came;  ///< by board
+    std::vector<RangeLog> unused{};          ///< by board, for chains that note why they did not use a number
 };
 
 /// Sums over many seeds.

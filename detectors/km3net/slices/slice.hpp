@@ -6,6 +6,7 @@
 #include <bitset>
 #include <cstddef>
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <span>
 #include <vector>
@@ -61,11 +62,15 @@ struct Slice {
     std::vector<Frame> frames;                                            ///< by DOM
 };
 
+class SliceStore;
+
 struct SliceStoreConfig {
     std::uint32_t n_slices = 24;      ///< slices in memory: being built, or passed on and not given back
     std::uint32_t max_hits = 65'536;  ///< of a DOM in a slice
     bool has_trailers = true;         ///< boards send the long header, and a trailer at the end of a frame
     memory::Kind memory = memory::Kind::host;
+    /// In virtual time: sees each slice (by its buffer) when it is passed on.
+    std::function<void(SliceStore& slices, std::uint32_t buffer)> watch = nullptr;
 };
 
 /// Slices and the memory of their hits. A slice has one owner at a time and is named by the number of its buffer: the
@@ -89,6 +94,7 @@ class SliceStore {
         return hits_.bytes(buffer).subspan(dom * n_bytes, n_bytes);
     }
     void pass_on(std::uint32_t buffer) noexcept {
+        if (config_.watch) config_.watch(*this, buffer);
         full_.try_give(buffer);                                // never fails: the ring has a place for each buffer
         n_passed_on_.fetch_add(1, std::memory_order_release);  // pairs with the load in n_passed_on()
     }

@@ -50,6 +50,7 @@ class SliceTrigger {
     pipeline::Stage stage();
     /// The control thread takes an event that the trigger offered for display.
     bool try_take(EventSample& sample) noexcept { return samples_.try_take(sample); }
+    const Counters<TriggerCounter>& counters() const noexcept { return counters_; }  ///< Any thread may call this.
 
     // Call these only after the thread has ended.
     const std::vector<std::array<std::uint64_t, n_pmts>>& hits_by_pmt() const noexcept { return hits_by_pmt_; }

@@ -48,6 +48,7 @@ class SimulatedWire::Backend final : public receive::Backend {
         }
         for (Stream& stream : streams_) stream.is_read = stream.is_wanted && stream.waiting.empty();
         show();
+        if (wire_.look_at_read_) wire_.look_at_read_(batch.first(n));
         return n;
     }
     void set_wanted(std::uint16_t stream, bool wanted) noexcept override {

@@ -43,6 +43,8 @@ class SimulatedWire final : public source::PacketSink, private Actor {
     static receive::SourceAddress source_of(std::uint32_t stream) noexcept;
     /// Calls look(stream, bytes) for each datagram that enters a stream's buffer.
     void watch(std::function<void(std::uint32_t, std::span<const std::byte>)> look) { look_ = std::move(look); }
+    /// Calls look(datagrams) each time a backend has given datagrams to the node, or none.
+    void watch_reads(std::function<void(std::span<const receive::Datagram>)> look) { look_at_read_ = std::move(look); }
 
   private:
     class Backend;
@@ -62,6 +64,7 @@ class SimulatedWire final : public source::PacketSink, private Actor {
     std::vector<Stream> streams_;
     std::uint32_t n_taken_ = 0;  ///< streams that have a backend
     std::function<void(std::uint32_t, std::span<const std::byte>)> look_;
+    std::function<void(std::span<const receive::Datagram>)> look_at_read_;
 };
 
 }  // namespace anello::simulate

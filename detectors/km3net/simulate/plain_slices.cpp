@@ -298,8 +298,9 @@ void PlainSlices::count(const PlainSlice& slice) {
 }
 
 void PlainSlices::look_for_silence() {
+    const std::uint64_t lag_slices = rules_.max_lag_slices == 0 ? 1 : rules_.max_lag_slices;
     for (DomState& dom : doms_) {
-        if (dom.is_silent || dom.newest + rules_.max_lag_slices >= base_) continue;
+        if (dom.is_silent || dom.newest + lag_slices >= base_) continue;
         dom.is_silent = true;
         ++dom.counts[static_cast<std::size_t>(DomCounter::silences)];
     }

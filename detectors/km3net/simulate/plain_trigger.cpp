@@ -89,7 +89,8 @@ PlainDecision PlainTrigger::decide(const PlainSlice& slice) {
     for (std::uint32_t dom = 0; dom < doms_.size(); ++dom)
         if (!slice.frames[dom].is_absent()) look_at(slice.frames[dom], dom, decision);
     decision.l1_by_time = decision.l1;
-    std::ranges::stable_sort(decision.l1_by_time, {}, &PlainL1::time);
+    std::ranges::sort(decision.l1_by_time, {},
+                      &PlainL1::time);  // as the trigger: this decides the order of equal times
     find_events(decision);
     add(TriggerCounter::slices);
     return decision;

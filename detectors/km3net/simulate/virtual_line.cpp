@@ -135,10 +135,10 @@ void VirtualLine::take(const PlainSlice& slice) {
     run.passed_on_ns = world_.monotonic_ns();
     for (const PlainFrame& frame : slice.frames) run.is_complete.push_back(frame.is_complete(scenario_.long_header));
     compare_with_sea(slice);
-    const PlainDecision decision = trigger_->decide(slice);
-    run.n_events = decision.events.size();
-    for (const PlainEvent& event : decision.events) awaited_.emplace_back(decision, event);
-    messages_->add(decision);
+    const auto decision = std::make_shared<const PlainDecision>(trigger_->decide(slice));
+    run.n_events = decision->events.size();
+    for (std::size_t i = 0; i < decision->events.size(); ++i) awaited_.push_back({decision, i});
+    if (scenario_.stores) messages_->add(*decision);
 }
 
 /// Boards whose datagrams may say what the PMTs did not see: the format has no check sum.
@@ -163,9 +163,9 @@ void VirtualLine::compare_with_sea(const PlainSlice& slice) {
 void VirtualLine::take_events() {
     while (node_->trigger().try_take(*sample_)) {
         if (awaited_.empty()) return wrong_.push_back("an event was found where there is none");
-        const auto [decision, event] = std::move(awaited_.front());
+        const Awaited one = awaited_.front();
         awaited_.pop_front();
-        trigger_->compare(*sample_, decision, event, wrong_);
+        trigger_->compare(*sample_, *one.decision, one.decision->events[one.event], wrong_);
     }
 }
 

@@ -99,7 +99,11 @@ class VirtualLine {
     std::vector<std::vector<SimulatedFrame>> sea_;  ///< what the PMTs saw, by slice of the pool
     std::map<std::uint64_t, SliceRun> came_;        ///< slices of which datagrams arrived
     std::vector<SliceRun> slices_;
-    std::deque<std::pair<PlainDecision, PlainEvent>> awaited_;  ///< events that the trigger has not offered yet
+    struct Awaited {
+        std::shared_ptr<const PlainDecision> decision;
+        std::size_t event;
+    };
+    std::deque<Awaited> awaited_;  ///< events that the trigger has not offered yet
     std::unique_ptr<EventSample> sample_ = std::make_unique<EventSample>();
     std::uint64_t n_came_ = 0, n_came_before_end_ = 0, n_read_ = 0;  ///< datagrams that arrived, and that were read
     std::vector<std::string> wrong_;

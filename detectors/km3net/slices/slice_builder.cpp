@@ -345,10 +345,13 @@ void SliceBuilder::log_frame(DomState& dom, const Frame& frame, std::uint64_t sl
     if (frame.has_trailer && !frame.trailer_has_hits) dom.log.add_seen(slice, frame.trailer_sequence);
 }
 
-/// Marks a DOM as silent when the oldest slice is more than max_lag_slices after the DOM's last one.
+/// Marks a DOM as silent when the oldest slice is more than max_lag_slices after the DOM's last one. A DOM that sent
+/// the slice just before is never silent: otherwise, with a lag of 0, the first DOM that ends a slice would end it for
+/// all.
 void SliceBuilder::look_for_silence() noexcept {
+    const std::uint64_t lag_slices = std::max(config_.max_lag_slices, 1U);
     for (DomState& dom : doms_) {
-        if (dom.silent.load(std::memory_order_relaxed) || dom.newest + config_.max_lag_slices >= base_) continue;
+        if (dom.silent.load(std::memory_order_relaxed) || dom.newest + lag_slices >= base_) continue;
         dom.silent.store(true, std::memory_order_relaxed);
         dom.counters.add(DomCounter::silences);
         dom.counters.set(DomCounter::silent, 1);

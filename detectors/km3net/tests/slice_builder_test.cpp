@@ -167,6 +167,19 @@ TEST(SliceBuilder, ASilentDomDelaysNothingOnceItIsKnownAndIsCounted) {
     EXPECT_FALSE(rig.builder->is_silent(3));
 }
 
+/// With a lag of 0 half of the DOMs in the next slice pass a slice on, and one DOM that has ended it does not.
+TEST(SliceBuilder, WithoutALagNoDomIsSilentThatSentTheSliceBefore) {
+    Rig rig({.run = 7, .max_lag_slices = 0, .store = {.n_slices = 12, .max_hits = 1000}});
+    rig.send_slice(first);
+    EXPECT_EQ(rig.passed_on(), Numbers{first});
+    rig.send({.dom = 0, .slice = first + 1});
+    rig.trail(0, first + 1, 1);
+    EXPECT_EQ(rig.passed_on(), Numbers{});
+    rig.send_slice(first + 1);
+    EXPECT_EQ(rig.passed_on(), Numbers{first + 1});
+    EXPECT_EQ(rig.count(SliceCounter::slices_complete), 2U);
+}
+
 TEST(SliceBuilder, CountsWhatIsNotUsedByCause) {
     Rig rig;
     rig.send_slice(first);

@@ -70,7 +70,12 @@ void bind_virtual_chains(nb::module_& module, const simulate::VirtualChains& cha
         result["node"] = values_of(books.node);
         result["source"] = values_of(books.source);
         result["made"] = by_board(books.made);
-        result["came"] = by_board(books.came);
+        nb::dict came = by_board(books.came);
+        for (std::size_t board = 0; board < books.unused.size(); ++board) {
+            nb::dict one = nb::cast<nb::dict>(came[nb::int_(board)]);
+            one["unused"] = lists_of(books.unused[board]);
+        }
+        result["came"] = came;
         return result;
     });
 }

@@ -10,9 +10,11 @@
 #include "km3net/chain/keys.hpp"
 #include "km3net/farm/ends.hpp"
 #include "km3net/farm/farm_counters.hpp"
+#include "km3net/simulate/virtual_line.hpp"
 #include "km3net/wire/packet_formats.hpp"
 #include "node_handle.hpp"
 #include "source_handle.hpp"
+#include "virtual_chains.hpp"
 
 namespace anello::km3net {
 namespace {
@@ -161,6 +163,8 @@ void bind(nb::module_& module) {
         .def("rates", &NodeHandle::rates)
         .def("events", &NodeHandle::events);
     bindings::bind_source_handle<SourceHandle>(module, "Source");
+    static const simulate::ChainsOf<VirtualLine> chains;
+    bindings::bind_virtual_chains(module, chains);
 }
 
 const bindings::ExchangeEnds ends("km3net", take_ends);

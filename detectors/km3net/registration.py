@@ -10,6 +10,7 @@ REGISTRATION = Registration(
     live=f"{__package__}.report.live_view:Km3netLive",
     chain=f"{__package__}.chain:Km3netChain",
     feed=f"{__package__}.feed:Km3netFeed",
+    virtual=f"{__package__}.virtual:VIRTUAL",
     farm=f"{__package__}.farm:Km3netPart",
     outputs={"slices": "coincidences, events, messages"},
     search=SearchKeys("boards.singles_hz", ("run.duration_s={seconds}", "run.n_slices=0"), "last_to_decided"),

@@ -25,8 +25,8 @@ def kinds() -> list[Kind]:
         virtual.Virtual("farms", [], virtual.FARM_COUNTS, cases.FOLDER / "farm_seeds.txt", share=0.2),
         *(
             virtual.Virtual(chain, ["--chain", chain], virtual.chain_counts(chain),
-                            cases.FOLDER / f"{chain}_chain_seeds.txt", share=0.1)
-            for chain in ("rich", "camera")
+                            cases.FOLDER / f"{chain}_chain_seeds.txt", share=0.07)
+            for chain in ("rich", "camera", "km3net")
         ),
         fuzzers.Fuzzers(),
         properties.CppProperties(properties.properties()),

@@ -58,6 +58,7 @@ FILES = {
     cases.FOLDER / "farm_seeds.txt": ledger(),
     cases.FOLDER / "rich_chain_seeds.txt": ledger("rich"),
     cases.FOLDER / "camera_chain_seeds.txt": ledger("camera"),
+    cases.FOLDER / "km3net_chain_seeds.txt": ledger("km3net"),
     properties.FILE: cpp_property,
     examples.FILE: example,
     kills.FILE: kill,

@@ -187,8 +187,7 @@ def test_a_farm_without_faults_lacks_nothing(seed: int, n_nodes: int) -> None:
             "n_buffers",
         ),
         (["--set", "exchange.packing=0"], "exchange.packing"),
-        (["--set", "chain=km3net"], "chain"),
-        (["--chain", "km3net"], "chain"),
+        (["--chain", "telescope"], "chain"),
         (["--chain", "camera", "detectors/rich/na62-rich.toml"], "--chain"),
         (["--chain", "rich", "--faults", "crash"], "--faults"),
         (["--chain", "rich", "--world", "nothing=1", "--seeds", "1"], "nothing"),
@@ -273,7 +272,7 @@ def test_a_timeline_has_a_lane_for_each_node_and_all_that_happened(tmp_path: Pat
 
 
 # --- Chains of one node -----------------------------------------------------------------------------------------------
-CHAINS = ("rich", "camera")
+CHAINS = ("rich", "camera", "km3net")
 
 
 @pytest.mark.parametrize("chain", CHAINS)
@@ -291,7 +290,7 @@ def test_chains_are_explained_and_a_replay_is_the_same_run(chain: str) -> None:
     assert simulated("--chain", chain, "--replay", "12", "--change", "latency_ns=12345")["digest"] != first["digest"]
 
 
-@pytest.mark.parametrize("chain", ["rich", pytest.param("camera", marks=pytest.mark.long)])
+@pytest.mark.parametrize("chain", ["rich", "km3net", pytest.param("camera", marks=pytest.mark.long)])
 @pytest.mark.process
 def test_troubles_of_chains_are_those_asked_for(chain: str) -> None:
     assert simulated("--chain", chain, "--seeds", "20", "--first", "1", "--faults", "none")["faults"] == 0
@@ -315,6 +314,10 @@ def test_a_configuration_decides_of_a_chain_what_it_knows(tmp_path: Path) -> Non
     camera = simulated("detectors/camera/cta-camera.toml", "--replay", "1")["scenario"]
     assert camera.startswith("receive+build+filter | send, 1 groups")
     assert "at 300 Hz within 0 us; timeout 50 ms" in camera
+    line = told("detectors/km3net/km3net.toml", "--replay", "1")["scenario"]
+    assert line.startswith("receive | trigger | store, ")
+    assert "run 1, window 8, lag 3, 24 buffers" in line
+    assert "timeout 1000 ms; events of 4 L1 of 4 DOMs, limit 100" in line
 
 
 def test_a_chain_that_is_not_explained_is_reported_and_drawn(tmp_path: Path) -> None:

@@ -40,7 +40,7 @@ class ExpectedFragments {
     bool take(std::uint32_t sequence, std::uint32_t content);
 
     std::uint64_t n_repeated = 0;     ///< of a number that had come before
-    std::uint64_t n_conflicting = 0;  ///< of these, with other bytes
+    std::uint64_t n_conflicting = 0;  ///< repeated numbers with other bytes
 
   private:
     std::map<std::uint32_t, std::uint32_t> contents_;  ///< by number

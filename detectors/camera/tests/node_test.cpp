@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // The camera chain over loopback sockets: simulated boards, node, file. What was sent is accounted for.
 #include <gtest/gtest.h>
+#include <unistd.h>
 
 #include <filesystem>
 
@@ -89,7 +90,7 @@ TEST(CameraNode, ADeadBoardIsNamedAndHoldsNobodyUp) {
 class CameraFileOfANode : public testing::TestWithParam<std::int32_t> {};  // threads that integrate, and that compress
 
 TEST_P(CameraFileOfANode, HasWhatItKeeps) {
-    const std::string name = "anello-camera-node-" + std::to_string(GetParam()) + ".h5";
+    const std::string name = "anello-camera-node-" + std::to_string(getpid()) + ".h5";
     const std::filesystem::path path = std::filesystem::path(testing::TempDir()) / name;
     CameraNodeConfig config = node_config({.name = "", .threads = {"receive+build+filter", "send"}});
     config.send.file = path.string();

@@ -17,7 +17,7 @@
 namespace anello::simulate {
 
 /// What a board writes wrongly into the headers of its datagrams, as a board does whose clock has lost its reference,
-/// or which was not reset for the run. Only for detectors whose boards send times without a common trigger (km3net).
+/// or which was not reset for the run. Only for detectors whose boards send times without a common trigger.
 enum class WrongHeader : std::uint8_t { none, ahead, behind, stands, not_valid, between, other_run };
 
 /// Troubles that can happen to a chain of one node, with any detector.

@@ -22,7 +22,7 @@ from new_seeds.rounds import Search
 def kinds() -> list[Kind]:
     """Kinds of search; those of which one piece may last longer than its share come last."""
     return [
-        virtual.Virtual("farms", [], virtual.FARM_COUNTS, cases.FOLDER / "farm_seeds.txt", share=0.2),
+        virtual.Virtual("farms", [], virtual.FARM_COUNTS, cases.FOLDER / "farm_seeds.txt", share=0.19),
         *(
             virtual.Virtual(chain, ["--chain", chain], virtual.chain_counts(chain),
                             cases.FOLDER / f"{chain}_chain_seeds.txt", share=0.07)

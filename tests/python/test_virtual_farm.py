@@ -314,7 +314,7 @@ def test_a_configuration_decides_of_a_chain_what_it_knows(tmp_path: Path) -> Non
     camera = simulated("detectors/camera/cta-camera.toml", "--replay", "1")["scenario"]
     assert camera.startswith("receive+build+filter | send, 1 groups")
     assert "at 300 Hz within 0 us; timeout 50 ms" in camera
-    line = told("detectors/km3net/km3net.toml", "--replay", "1")["scenario"]
+    line = simulated("detectors/km3net/km3net.toml", "--replay", "1")["scenario"]
     assert line.startswith("receive | trigger | store, ")
     assert "run 1, window 8, lag 3, 24 buffers" in line
     assert "timeout 1000 ms; events of 4 L1 of 4 DOMs, limit 100" in line

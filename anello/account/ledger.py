@@ -187,6 +187,11 @@ def _blocks(counters: Counters, prefix: str) -> Iterator[tuple[int, Mapping[str,
     return ((int(number), block) for number, block in found if number.isdigit())
 
 
+def front_ends_in(counters: Counters) -> Counters | None:
+    """The counters of the front ends that a node started itself, which are among its own; None if it started none."""
+    return counters if any(block.startswith("source.board") for block in counters) else None
+
+
 def losses_by_now(level: str, board: int, gaps: int, withheld: Mapping[str, int], rest: str) -> Iterator[Loss]:
     """Losses of a board that still sends: gaps in its numbers, which may still close. withheld: by cause, what its
     front end says it did not send; rest: words for what remains. No later packet follows those that a dead board

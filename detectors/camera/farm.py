@@ -4,10 +4,10 @@
 from collections.abc import Iterator
 from typing import ClassVar
 
-from anello.account.ledger import Counters, Loss, Row
+from anello.account.ledger import Counters, Loss, Row, front_ends_in
 from anello.exchange.account.detector_part import DetectorPart
 
-from .account.ledger import farm_board_losses, farm_node_rows, front_ends_in
+from .account.ledger import farm_board_losses, farm_node_rows
 from .account.losses import board_losses_by_now, node_losses, received_not_used
 
 

@@ -4,7 +4,7 @@
 from collections.abc import Iterator, Sequence
 from typing import ClassVar
 
-from anello.account.ledger import Counters, Loss, Reader, Row
+from anello.account.ledger import Counters, Loss, Reader, Row, front_ends_in
 from anello.account.verdict import Flaw, publish_flaws
 from anello.exchange.account.detector_part import DetectorPart, ExchangeLosses
 
@@ -44,7 +44,7 @@ class RichPart(DetectorPart):
 
     def rows_of_node(self, counters: Counters) -> Iterator[Row]:
         if "framer" in counters:
-            source = _front_ends_in(counters)
+            source = front_ends_in(counters)
             yield from board_rows(counters, source, one_host=source is not None)
             yield from _framer_rows(Reader(counters))
         if "merge" in counters:
@@ -54,7 +54,7 @@ class RichPart(DetectorPart):
     def board_losses(self, counters: Counters, *, by_now: bool) -> Iterator[Loss]:
         if "framer" not in counters:
             return
-        source = _front_ends_in(counters)
+        source = front_ends_in(counters)
         if by_now:
             yield from losses_by_now(counters, source, by_events=False)
             return
@@ -68,11 +68,6 @@ class RichPart(DetectorPart):
 
     def rows_of_farm(self, nodes: Sequence[Counters], gone: ExchangeLosses) -> Iterator[Row]:
         return farm_rows(nodes, gone.nodes or gone.mfps)
-
-
-def _front_ends_in(counters: Counters) -> Counters | None:
-    """The counters of the front ends that the node itself started, which are among its own."""
-    return counters if "source" in counters else None
 
 
 def _framer_rows(reader: Reader) -> Iterator[Row]:

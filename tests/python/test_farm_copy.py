@@ -177,3 +177,15 @@ def test_parts_that_vanish_are_no_part_of_the_ledger() -> None:
     off = {row.name: row.total - sum(n for _, n in row.parts) for row in ledger.rows
            if row.total != sum(n for _, n in row.parts)}  # fmt: skip
     assert off == {"sent to nodes that lived to the end": 5}
+
+
+def test_what_a_readout_unit_s_kernel_drops_is_lost_while_the_farm_runs() -> None:
+    pages = FarmPages()
+    pages.advance(1)
+    page = pages.copy("anello.node.0")
+    boards = {"framer": {}, "receive.board3": {"packets": 90, "lost_sequences": 7, "kernel_dropped": 7}}
+    whole = together([seen(0, page=replace(page, counters={**page.counters, **boards}))])
+    assert whole is not None
+    flaws = ExchangeLive(load(EXCHANGE)).flaws(whole.counters, None)  # type: ignore[arg-type]
+    lost = [(flaw.n, flaw.words, flaw.where) for flaw in flaws if "dropped" in flaw.words]
+    assert lost == [(7, "packets dropped by the kernel", ("board 3 of node 0",))]

@@ -102,7 +102,7 @@ def build_exchange_ledger(
     lose messages."""
     rows_of_nodes = _rows_of_all(nodes)
     farm = _Farm(nodes, absent or {}, may_lose=may_lose)
-    losses = tuple(_board_losses(nodes, by_now=False))
+    losses = tuple(board_losses(nodes, by_now=False))
     return Ledger(rows=(*_sums(rows_of_nodes), *farm.rows()), boards=tuple(rows_of_nodes), losses=losses)
 
 
@@ -112,11 +112,11 @@ def live_ledger(nodes: Sequence[NodeCounters], *, may_lose: bool) -> Ledger:
     living = [node for node in nodes if not node.has_left]
     farm = _Farm(nodes, {}, may_lose=may_lose)
     rows = (*_sums(_rows_of_all(living)), *farm.live_rows())
-    losses = tuple(_board_losses(living, by_now=True))
-    return Ledger(tuple(_without_unexplained(row) for row in rows), losses=losses)
+    return Ledger(tuple(_without_unexplained(row) for row in rows))
 
 
-def _board_losses(nodes: Sequence[NodeCounters], *, by_now: bool) -> Iterator[Loss]:
+def board_losses(nodes: Sequence[NodeCounters], *, by_now: bool) -> Iterator[Loss]:
+    """What boards made and their nodes did not receive, node by node. by_now: the farm still runs."""
     for node in nodes:
         for part in detector_parts():
             for loss in part.board_losses(node.counters, by_now=by_now):

@@ -12,7 +12,7 @@ from anello.counters.farm_copy import of_nodes, state_of
 from anello.counters.live import SILENT, Board, Flow, Found, Stage, view_of
 from anello.counters.pages import Event
 from anello.exchange.account import causes
-from anello.exchange.account.ledger import DISCARDED, KEPT_BACK, NodeCounters, live_ledger
+from anello.exchange.account.ledger import DISCARDED, KEPT_BACK, NodeCounters, board_losses, live_ledger
 from anello.exchange.account.node_record import NodeRecord
 from anello.exchange.account.record import LEGS, WHOLE_WAY, add_up, together
 from anello.exchange.configuration.config import ExchangeConfig
@@ -108,8 +108,9 @@ class ExchangeLive:
         records = [self._record(rank, blocks, node) for rank, blocks in of_nodes(node).items()]
         farm = together(self._config, records, n_nodes=len(records), absent={})
         with_builder = {f"packets {words}": n for words, n in _named(node, "manager", LOST_WITH_BUILDER).items()}
-        ledger = self.ledger(node, source)
-        return [*losses_of(ledger), *causes.flaws(farm, ledger), *(Flaw(words, n) for words, n in with_builder.items())]
+        living = [one for one in farm.node_counters() if not one.has_left]
+        gaps = Ledger((), losses=tuple(board_losses(living, by_now=True)))
+        return [*losses_of(gaps), *causes.flaws(farm, gaps), *(Flaw(words, n) for words, n in with_builder.items())]
 
     def _record(self, rank: int, blocks: Counters, node: Counters) -> NodeRecord:
         roles = self._roles(node)[rank]

@@ -33,6 +33,7 @@ from anello.account.ledger import (
     Reader,
     Row,
     dropped_datagrams,
+    front_ends_in,
     numbered,
     possible_causes,
     publish_rows,
@@ -103,11 +104,6 @@ def farm_node_rows(node: Counters) -> Iterator[Row]:
 def farm_board_losses(node: Counters) -> Iterator[Loss]:
     boards, whole = _boards_of_farm_node(node)
     return boards.losses(whole.why_never_came)
-
-
-def front_ends_in(node: Counters) -> Counters | None:
-    """The counters of the front ends that a node of a farm started itself, which are among its own."""
-    return node if any(block.startswith("source.board") for block in node) else None
 
 
 def _boards_of_farm_node(node: Counters) -> tuple["_Boards", "_Whole"]:

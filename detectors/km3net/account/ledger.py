@@ -25,7 +25,19 @@ from anello.account.identity import (
     size,
     union,
 )
-from anello.account.ledger import Counters, Ledger, Loss, Part, Reader, Row, count_of, numbered, sent_row, total
+from anello.account.ledger import (
+    Counters,
+    Ledger,
+    Loss,
+    Part,
+    Reader,
+    Row,
+    count_of,
+    front_ends_in,
+    numbered,
+    sent_row,
+    total,
+)
 from anello.account.verdict import DROP_POLICIES, Flaw, Word, incomplete_flaws, source_flaws
 
 from ..configuration.config import Km3netConfig
@@ -226,11 +238,6 @@ def readout_rows(counters: Counters) -> Iterator[Row]:
     yield node.row("parts", "slices taken", node("slice_pack", "slices_in"), [packed, *parts])
     hits = [("packed", node("slice_pack", "hits")), ("in slices dropped", node("slice_pack", "hits_dropped"))]
     yield node.row("hits", "in slices taken", node("build", "hits"), hits)
-
-
-def front_ends_in(node: Counters) -> Counters | None:
-    """The counters of the front ends that a node of a farm started itself, which are among its own."""
-    return node if any(block.startswith("source.board") for block in node) else None
 
 
 def farm_board_losses(node: Counters, *, by_now: bool) -> Iterator[Loss]:

@@ -50,8 +50,8 @@ std::size_t BoardJoin::do_work() noexcept {
     if (!try_make_way() || (begins_anew_ && !begin_anew())) return work;
     if (!in_burst_) begin_burst();
     if (in_burst_) {
-        work += join(now_ns);
-        while (!can_join() && believe_heads()) work += join(now_ns);  // makes all jumps before the end of the burst
+        work += join_at(now_ns);
+        while (!can_join() && believe_heads()) work += join_at(now_ns);  // makes all jumps before the end of the burst
         if (finishing && work == 0) ended_ |= waited_for();  // not for blocks without room: joining makes room for them
         work += watch_silence();
         leave_stuck_burst();
@@ -60,6 +60,12 @@ std::size_t BoardJoin::do_work() noexcept {
     end_step(now_ns, work);
     collect_dropped();
     if (finishing && work == 0 && !in_burst_ && try_make_way()) drained_.store(true, std::memory_order_release);
+    return work;
+}
+
+std::size_t BoardJoin::join_at(Nanoseconds now_ns) noexcept {
+    const std::size_t work = join(now_ns);
+    if (work > 0) last_joined_ns_ = now_ns;
     return work;
 }
 
@@ -376,26 +382,29 @@ bool BoardJoin::end_burst() noexcept {
 }
 
 /// Boards are waited for if an event depends on them, or if half of the boards have ended the burst or wait to begin
-/// another one. In all other cases there is just no data.
-BoardJoin::Since BoardJoin::waits_since_ns() noexcept {
+/// another one. In all other cases there is just no data. Where more boards are waited for than have a head, the clocks
+/// of those with a head may be ahead: while the others' events go, the others are not late.
+BoardJoin::Wait BoardJoin::wait() noexcept {
     follow(half_ended_since_ns_, half_has_ended() || half_waits());
-    if (has_head_ == 0) return half_ended_since_ns_;
+    if (has_head_ == 0) return {half_ended_since_ns_, config_.timeout_ns};
     const auto first = std::min_element(heads_.begin(), heads_.begin() + n_boards_) - heads_.begin();
-    return streams_[static_cast<std::size_t>(first)].head_given_ns();
+    const Nanoseconds given_ns = streams_[static_cast<std::size_t>(first)].head_given_ns();
+    if (std::popcount(has_head_) >= std::popcount(waited_for())) return {given_ns, config_.timeout_ns};
+    return {std::max(given_ns, last_joined_ns_), 2 * config_.timeout_ns};
 }
 
 /// Returns how many boards became silent. Without a head, a board is not silent while it sends: half of the boards may
 /// have begun anew, which ends their burst, and the others are still in it. If no board has room, nothing can arrive:
 /// the boards that are waited for have only blocks of other bursts.
 std::size_t BoardJoin::watch_silence() noexcept {
-    const Since since_ns = waits_since_ns();
+    const auto [since_ns, longest_ns] = wait();
     if (!since_ns) return 0;
     const bool can_come = std::ranges::any_of(streams_, &BoardStream::has_room);
     std::size_t n_silenced = 0;
     for (BoardMask left = waited_for(); left != 0; left &= left - 1) {
         const auto board = static_cast<std::uint32_t>(std::countr_zero(left));
         const Nanoseconds waits_since_ns = has_head_ == 0 ? std::max(*since_ns, last_data_ns_[board]) : *since_ns;
-        if (can_come && taken_until_ns(board) - waits_since_ns < config_.timeout_ns) continue;
+        if (can_come && taken_until_ns(board) - waits_since_ns < longest_ns) continue;
         ++n_silenced;
         silent_ |= bit(board);
         counters_.add(BuildCounter::boards_silenced);

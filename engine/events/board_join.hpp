@@ -23,8 +23,9 @@ namespace anello::events {
 /// boards are waited for; derived classes decide what to make of the fragments.
 ///
 /// A board without data is waited for until it is silent or has ended its burst. It becomes silent when everything that
-/// it sent within a timeout after the others' next fragment has been read and contains nothing; unread data does not
-/// count as missing (BlockSource::read_until_ns). Bursts follow one another: blocks of another burst wait, and a burst
+/// it sent within a timeout after the others' next fragment has been read and contains nothing (within two after the
+/// last event, where more boards are waited for than have a fragment); unread data does not count as missing
+/// (BlockSource::read_until_ns). Bursts follow one another: blocks of another burst wait, and a burst
 /// is over when every board has ended it or is silent.
 ///
 /// Fewer than half of the boards cannot affect the others. A burst begins when half of the boards are in it. Time
@@ -152,7 +153,12 @@ class BoardJoin {
     void follow(Since& since_ns, bool is_so) const noexcept;
     Nanoseconds taken_until_ns(std::uint32_t board) const noexcept;
     Nanoseconds read_until_ns() const noexcept;
-    Since waits_since_ns() noexcept;
+    struct Wait {
+        Since since_ns;
+        Nanoseconds longest_ns;
+    };
+    Wait wait() noexcept;
+    std::size_t join_at(Nanoseconds now_ns) noexcept;
     std::size_t watch_silence() noexcept;
     void set_state(std::uint32_t board, BoardState state) noexcept;
     void collect_dropped() noexcept;
@@ -164,6 +170,7 @@ class BoardJoin {
     Nanoseconds newest_given_ns_;                          ///< of all blocks
     std::array<Since, max_boards> full_since_ns_{};        ///< since when the board's next block has no room
     std::array<Nanoseconds, max_boards> last_data_ns_{};   ///< when the board's last data of this burst was given
+    Nanoseconds last_joined_ns_ = 0;                       ///< when the last fragments were joined
     Since half_waits_since_ns_;                            ///< since when half of the boards wait with another burst
     Since half_ended_since_ns_;  ///< since when half of the boards have ended the burst, or wait with another one
     struct Origin {

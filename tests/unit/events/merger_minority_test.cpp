@@ -137,6 +137,29 @@ TEST(MergerMinority, AHeadThatIsTrustedStaysSo) {
     end_burst(rig);
 }
 
+/// Board 3's clock is ahead of the others' by less than the time-out, by more, and by much more: its fragments wait for
+/// theirs, and are not waited for.
+TEST(MergerMinority, AClockThatIsAheadCostsOnlyItsOwnBoard) {
+    for (const std::uint32_t ahead_ms : {2U, 22U, 30U, 50U, 150U}) {
+        MergerRig rig(four_boards());
+        constexpr std::uint32_t ticks_per_ms = 40'000, n_events = 400;
+        for (std::uint32_t event = 1; event <= n_events; ++event) {
+            for (std::uint32_t board = 0; board < 4; ++board) {
+                const std::uint32_t wrong_ms = board == 3 && event > 20 ? ahead_ms : 0;
+                rig.source.give(board, {{ticks_per_ms * (event + wrong_ms) + (wrong_ms > 0 ? 20'000 : 0), 0, {1}}});
+            }
+            rig.work();
+            rig.pass(1'000'000);
+        }
+        end_burst(rig);
+        for (std::uint32_t board = 0; board < 3; ++board) {
+            const auto of_board = [&](BoardCounter counter) { return rig.merger.board_counters(board)[counter]; };
+            EXPECT_EQ(of_board(BoardCounter::fragments_late), 0U) << ahead_ms;
+            EXPECT_EQ(of_board(BoardCounter::silences), 0U) << ahead_ms;
+        }
+    }
+}
+
 TEST(MergerMinority, AJumpOfHalfOfTheBoardsIsFollowed) {
     MergerRig rig(four_boards());
     give_events(rig, 0);

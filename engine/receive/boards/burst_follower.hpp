@@ -26,8 +26,12 @@ class BurstFollower {
     }
     void enter(std::uint32_t burst_id) noexcept {
         has_burst_ = true;
+        has_data_ = false;
         burst_id_ = burst_id;
     }
+    /// True if packets of the current burst were used.
+    bool has_data() const noexcept { return has_data_; }
+    void note_data(std::uint32_t burst_id) noexcept { has_data_ |= burst_id == burst_id_; }
 
     bool has_ended(std::uint32_t burst_id) const noexcept {
         return std::find(ended_.begin(), ended_.begin() + n_known(), burst_id) != ended_.begin() + n_known();
@@ -48,6 +52,7 @@ class BurstFollower {
     std::size_t n_ended_ = 0;
     std::uint32_t burst_id_ = 0;
     bool has_burst_ = false;
+    bool has_data_ = false;
 };
 
 struct EndNotice {

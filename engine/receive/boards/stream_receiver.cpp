@@ -120,6 +120,7 @@ wire::Verdict StreamReceiver::unpack(const Datagram& datagram, PacketInfo& packe
 void StreamReceiver::on_data(const Datagram& datagram, PacketInfo& packet) noexcept {
     if (!is_to_be_used(datagram, packet)) return;
     enter_burst(packet.burst_id);
+    bursts_.note_data(packet.burst_id);
     place(datagram, packet);
     if (!packet.ends_burst) return;
     announcements_.announce({.n_fragments = std::uint64_t{packet.sequence} + packet.sequence_step}, packet.burst_id);
@@ -192,10 +193,14 @@ void StreamReceiver::follow_burst_without_id(PacketInfo& packet, std::uint32_t c
     packet.burst_id = counted_burst_id_;
 }
 
-/// The source's totals count from zero again, and its burst numbers may repeat.
+/// The source's totals count from zero again, and its burst numbers may repeat. A burst that has begun and has no data
+/// is the source's new one: its start came before the packet that shows the restart.
 void StreamReceiver::begin_epoch() noexcept {
-    if (bursts_.has_burst()) end_burst(bursts_.burst_id());
+    const bool is_in_new_burst = bursts_.has_burst() && !bursts_.has_data();
+    const std::uint32_t burst_id = bursts_.burst_id();
+    if (bursts_.has_burst() && !is_in_new_burst) end_burst(burst_id);
     bursts_.forget();
+    if (is_in_new_burst) bursts_.enter(burst_id);
     announcements_.begin_epoch();
     sent_before_restart_ = std::exchange(sent_, {});
 }

@@ -502,6 +502,35 @@ TEST(StreamReceiver, ARestartThatNoMarkerTellsIsSeenInWhatPacketsContain) {
     EXPECT_EQ(rig[duplicate_packets], 0U);
 }
 
+/// The last packet of the burst in which the board began anew has a known number, and so has the first of the next one:
+/// the start of that burst came between them, and does not end it.
+TEST(StreamReceiver, ABurstThatBeganBeforeARestartWasSeenDoesNotEndWithIt) {
+    StreamRig rig;
+    MgpSender board(7);
+    board.begin_burst(1000);
+    for (int i = 0; i < 10; ++i) rig.send(board.data(1));
+    board.restart();
+    board.begin_burst(0, 100);
+    rig.send(board.data(1));
+    rig.send(board.marker(end_of_burst));
+    board.begin_burst(1, 200);
+    rig.send(board.marker(start_of_burst));
+    for (int i = 0; i < 10; ++i) rig.send(board.data(1));
+    rig.send(board.marker(end_of_burst));
+    EXPECT_EQ(rig[source_restarts], 1U);
+    EXPECT_EQ(rig[conflicting_packets], 1U);
+    const auto blocks = rig.take_all();
+    std::uint32_t n_of_burst = 0, n_ends = 0;
+    for (const TakenBlock& block : blocks) {
+        if (block.completion.burst_id != 1) continue;
+        EXPECT_EQ(n_ends, 0U) << "data after the end of its burst";
+        n_of_burst += block.completion.n_fragments;
+        n_ends += block.completion.reason == CloseReason::end_of_burst ? 1 : 0;
+    }
+    EXPECT_EQ(n_of_burst, 10U);
+    EXPECT_EQ(n_ends, 1U);
+}
+
 TEST(StreamReceiver, OnlyTheSameBytesAreADuplicate) {
     StreamRig rig;
     MgpSender board(7);

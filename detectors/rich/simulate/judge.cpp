@@ -192,7 +192,7 @@ class ChangeRules {
           loses_packets_(loses_packets(scenario.troubles)) {
         for (const auto& [key, event] : chain.events()) {
             if (event.is_changed()) changed_bursts_.insert(event.made_key >> 32);
-            if (event.anew.any()) rebooted_bursts_.insert(event.made_key >> 32);
+            if (event.anew.any() && event.made_key != 0) rebooted_bursts_.insert(event.made_key >> 32);
             if (event.wrong.any()) has_wrong_time_.insert(key >> 32);
         }
     }

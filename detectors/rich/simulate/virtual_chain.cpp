@@ -155,8 +155,8 @@ void VirtualChain::note_missing() {
 }
 
 /// Packets of primitives do not have the burst's number, and a burst of which almost nothing arrived has none. So this
-/// assigns them to the next burst in which at least half of these times arrived of half of the boards: boards that
-/// begin anew may send the same times in a burst of another number.
+/// assigns them to the burst, of those without decisions, in which most of these times arrived, of most boards: boards
+/// that begin anew may send the same times in a burst of another number.
 void VirtualChain::match_decisions() {
     std::vector<std::uint32_t> bursts = bursts_;
     for (const std::vector<Decision>& decisions : decisions_) {
@@ -169,16 +169,22 @@ void VirtualChain::match_decisions() {
 
 std::optional<std::uint32_t> VirtualChain::burst_of(const std::vector<Decision>& decisions,
                                                     const std::vector<std::uint32_t>& bursts) const {
-    for (const std::ptrdiff_t least_boards : {n_boards / 2, 1U})
-        for (const std::uint32_t burst : bursts) {
-            const auto came = [&](const Decision& one) {
-                const auto event = events_.find(std::uint64_t{burst} << 32 | one.timestamp_ticks);
-                return event != events_.end() &&
-                       n_boards - std::ranges::count(event->second.came_ns, 0) >= least_boards;
-            };
-            if (2 * static_cast<std::size_t>(std::ranges::count_if(decisions, came)) >= decisions.size()) return burst;
+    std::optional<std::uint32_t> best;
+    std::pair<std::size_t, std::size_t> most{(decisions.size() - 1) / 2, ~std::size_t{0}};  // at least half
+    for (const std::uint32_t burst : bursts) {
+        std::pair<std::size_t, std::size_t> support{};  // times that arrived, and fragments with them
+        for (const Decision& one : decisions) {
+            const auto event = events_.find(std::uint64_t{burst} << 32 | one.timestamp_ticks);
+            if (event == events_.end()) continue;
+            const auto n_absent = static_cast<std::size_t>(std::ranges::count(event->second.came_ns, 0));
+            support.first += n_absent < n_boards ? 1 : 0;
+            support.second += n_boards - n_absent;
         }
-    return std::nullopt;
+        if (support <= most) continue;
+        most = support;
+        best = burst;
+    }
+    return best;
 }
 
 void VirtualChain::match(const std::vector<Decision>& decisions, std::uint32_t burst) {

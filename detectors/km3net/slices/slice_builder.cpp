@@ -86,7 +86,7 @@ bool SliceBuilder::reject_stranger(std::uint32_t dom, receive::SourceAddress sou
     if (heard == Heard::taken_over)
         for (const std::uint32_t buffer : window_)
             if (buffer != none) revoke(buffer, dom, DomCounter::strangers);
-    return heard == Heard::strangers;
+    return heard == Heard::stranger;
 }
 
 /// Finds the reasons to reject a datagram that do not depend on the window.

@@ -31,15 +31,16 @@ bool BoardBooks::take(const Datagram& datagram, NumberedPacket& packet) noexcept
                                    ? PacketCounter::strangers
                                    : follow(board, packet.sequence, PacketContents::of(datagram.bytes));
     board.counters.add(fate);
-    board.next.store(board.tracker.next(), std::memory_order_relaxed);
+    board.next.store(board.numbers.tracker().next(), std::memory_order_relaxed);
     return fate == PacketCounter::used;
 }
 
-/// A repeated number with other bytes belongs to another packet.
 PacketCounter BoardBooks::follow(Board& board, std::uint32_t sequence, std::uint32_t content) noexcept {
-    switch (board.tracker.accept(sequence, 1)) {
+    switch (board.numbers.take(sequence, 1, content)) {
         case Arrival::duplicate:
-            return board.contents.are_same(sequence, content) ? PacketCounter::duplicates : PacketCounter::conflicting;
+            return PacketCounter::duplicates;
+        case Arrival::conflicting:
+            return PacketCounter::conflicting;
         case Arrival::stray:
             return PacketCounter::strays;
         case Arrival::in_order:
@@ -47,7 +48,6 @@ PacketCounter BoardBooks::follow(Board& board, std::uint32_t sequence, std::uint
         case Arrival::restarted:
             break;
     }
-    board.contents.note(sequence, content);
     return PacketCounter::used;
 }
 
@@ -56,15 +56,13 @@ bool BoardBooks::reject_stranger(Board& board, SourceAddress source) noexcept {
     const Heard heard = board.source.hear(source, now_ns_, read_until_ns_);
     if (heard == Heard::moved || heard == Heard::taken_over) board.counters.add(PacketCounter::source_changes);
     if (heard == Heard::taken_over) revoke_source(board);
-    return heard == Heard::strangers;
+    return heard == Heard::stranger;
 }
 
 /// Takes back everything counted so far, because it did not come from the board.
 void BoardBooks::revoke_source(Board& board) noexcept {
     board.counters.set(PacketCounter::disowned, board.counters[PacketCounter::used]);
-    board.tracker = SequenceTracker{};
-    board.log.clear();
-    board.tracker.write_to(board.log);
+    board.numbers.clear();
 }
 
 std::uint32_t BoardBooks::n_boards_at(std::uint64_t sequence) const noexcept {
@@ -73,7 +71,7 @@ std::uint32_t BoardBooks::n_boards_at(std::uint64_t sequence) const noexcept {
 }
 
 void BoardBooks::close() noexcept {
-    for (Board& board : boards_) board.tracker.close_log();
+    for (Board& board : boards_) board.numbers.close_log();
 }
 
 }  // namespace anello::receive

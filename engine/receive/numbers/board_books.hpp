@@ -8,9 +8,8 @@
 #include "receive/datagrams/backend.hpp"
 #include "receive/numbers/board_source.hpp"
 #include "receive/numbers/numbered_packet.hpp"
-#include "receive/numbers/packet_contents.hpp"
 #include "receive/numbers/packet_counters.hpp"
-#include "receive/numbers/sequence_tracker.hpp"
+#include "receive/numbers/packet_numbers.hpp"
 
 namespace anello::receive {
 
@@ -35,17 +34,16 @@ class BoardBooks {
     Speakers speakers(std::uint32_t board) const noexcept { return boards_[board].source.speakers(); }
     /// Number of boards that have sent all numbers below this one.
     std::uint32_t n_boards_at(std::uint64_t sequence) const noexcept;
-    const SequenceLog& log(std::uint32_t board) const noexcept { return boards_[board].log; }  ///< Valid after close().
+    const SequenceLog& log(std::uint32_t board) const noexcept {
+        return boards_[board].numbers.log();
+    }  ///< Valid after close().
 
   private:
     struct Board {
-        Board(Counters<PacketCounter> its_counters, std::size_t max_ranges) : counters(its_counters), log(max_ranges) {
-            tracker.write_to(log);
-        }
+        Board(Counters<PacketCounter> its_counters, std::size_t max_ranges)
+            : counters(its_counters), numbers(max_ranges) {}
         Counters<PacketCounter> counters;
-        SequenceTracker tracker;
-        PacketContents contents;
-        SequenceLog log;
+        PacketNumbers numbers;
         BoardSource source;
         std::atomic<std::uint32_t> next{0};
     };

@@ -10,18 +10,19 @@ namespace anello::receive {
 
 /// The meaning of a valid packet's sequence number.
 enum class Arrival : std::uint8_t {
-    in_order,   ///< the next number, or one after a gap
-    late,       ///< fills a gap: accepted, out of order
-    duplicate,  ///< arrived before
-    stray,      ///< far from the current sequence, not yet confirmed: must not be used
-    restarted,  ///< the source has restarted; this packet is accepted
+    in_order,     ///< the next number, or one after a gap
+    late,         ///< fills a gap: accepted, out of order
+    duplicate,    ///< arrived before
+    conflicting,  ///< arrived before, with other content (PacketNumbers only)
+    stray,        ///< far from the current sequence, not yet confirmed: must not be used
+    restarted,    ///< the source has restarted; this packet is accepted
 };
 
 /// Tracks the 32-bit sequence of one source. A bitmap holds the last `window` numbers, so that each is accepted once;
 /// numbers passed over that never arrive are lost. A step beyond the window, forward or back, may be a damaged number:
 /// the first such packet is a stray, and a second one that continues it moves the sequence there. A lower number then
 /// means that the source restarted, a higher one that many packets were lost. Numbers do not show a restart within the
-/// first `window` of them; PacketContents does.
+/// first `window` of them; PacketNumbers sees it in their contents.
 class SequenceTracker {
   public:
     static constexpr std::uint32_t window = 16384;

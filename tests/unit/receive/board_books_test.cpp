@@ -99,6 +99,16 @@ TEST(BoardBooks, ANumberThatComesAgainWithOtherContentIsNoDuplicate) {
     EXPECT_EQ(rig.count(0, C::packets), rig.count(0, C::used) + 2);
 }
 
+TEST(BoardBooks, ABoardThatBeginsAnewIsFollowedFromItsSecondPacketOn) {
+    Rig rig;
+    for (std::uint32_t sequence = 0; sequence < 10; ++sequence) EXPECT_TRUE(rig.take(0, sequence));
+    EXPECT_FALSE(rig.take(0, 0, 1, 7));
+    for (std::uint32_t sequence = 1; sequence < 20; ++sequence) EXPECT_TRUE(rig.take(0, sequence, 1, 7)) << sequence;
+    EXPECT_EQ(rig.count(0, C::conflicting), 1U);
+    EXPECT_EQ(rig.count(0, C::used), 29U);
+    EXPECT_EQ(rig.n_expected(0), 29U);
+}
+
 TEST(BoardBooks, AStrangerIsNotUsedAndMovesNothing) {
     Rig rig;
     EXPECT_TRUE(rig.take(0, 0));

@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from anello.account.leg import LegLatency
 from anello.account.quantiles import QUANTILES, can_tell
 
 MOST = 600  # moments; of a longer run every second one goes, again and again
@@ -36,7 +37,7 @@ class History:
     def look(
         self,
         time_s: float,
-        latency: Mapping[str, Mapping[str, Any]],
+        latency: Mapping[str, LegLatency],
         lost: Mapping[str, int],
         free: Mapping[str, float] | None = None,
     ) -> None:
@@ -50,7 +51,7 @@ class History:
             self._moments = self._moments[1::2]
             self._stride *= 2
 
-    def _since_the_last(self, latency: Mapping[str, Mapping[str, Any]]) -> tuple[int, dict[str, float]]:
+    def _since_the_last(self, latency: Mapping[str, LegLatency]) -> tuple[int, dict[str, float]]:
         leg = next((one for one in self._legs if latency.get(one, {}).get("count")), "")
         if not leg:
             return 0, {}

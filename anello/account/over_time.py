@@ -12,6 +12,8 @@ from typing import Any, Self
 import numpy as np
 from numpy.typing import NDArray
 
+from anello.account.leg import CoreHiccups, LegLatency, LegOverTime, Statistic
+
 LIMIT_MS = 1  # the engine counts an event above this latency as late
 # longest bin for which a hiccup explains a late event: in longer bins a chance coincidence is too likely
 LONGEST_TELLING_NS = 40_000_000
@@ -29,8 +31,7 @@ class Series:
     n_late: NDArray[np.uint64]
 
     @classmethod
-    def of(cls, values: Mapping[str, Any]) -> Self:
-        """The series of one leg of ChainNode.latency_over_time."""
+    def of(cls, values: LegOverTime) -> Self:
         return cls(**values)
 
     @property
@@ -58,13 +59,13 @@ class Hiccups:
     """Wake-up delays of one core. delays: statistics, as of a leg."""
 
     core: int
-    delays: Mapping[str, Any]
+    delays: LegLatency
     series: Series
     is_on_the_way: bool  # a thread of the chain is pinned to this core, or no thread is pinned
     is_realtime: bool
 
     @classmethod
-    def of(cls, by_core: Mapping[int, Mapping[str, Any]]) -> tuple[Self, ...]:
+    def of(cls, by_core: Mapping[int, CoreHiccups]) -> tuple[Self, ...]:
         """The wake-up delays of every core in ChainNode.hiccups."""
         return tuple(
             cls(core, one["delays"], Series.of(one["over_time"]), one["is_on_the_way"], one["is_realtime"])
@@ -125,8 +126,8 @@ class MachineActivity:
     def of(
         cls,
         leg: str,
-        latency: Mapping[str, Mapping[str, Any]],
-        hiccups: Mapping[int, Mapping[str, Any]],
+        latency: Mapping[str, LegOverTime],
+        hiccups: Mapping[int, CoreHiccups],
         one_host: bool,
     ) -> Self:
         """Built from a node's records. one_host: the front ends ran here too, so that a latency also depends on
@@ -135,7 +136,7 @@ class MachineActivity:
         return cls(leg, Together.of(Series.of(latency[leg]), watched) if leg in latency else None, watched)
 
     @property
-    def floor_ns(self) -> int | None:
+    def floor_ns(self) -> float | None:
         """Lower limit of any p99.9 of the latency: the p99.9 of the worst core's wake-up delay. None: unknown."""
         known = [one.delays["p999_ns"] for one in self.hiccups if one.delays["p999_ns"] is not None]
         return max(known, default=None)
@@ -154,12 +155,13 @@ class MachineActivity:
             if self.together
             else None
         )
-        keys = ("count", "p50_ns", "p99_ns", "p999_ns", "p9999_ns", "max_ns")
+        keys: tuple[Statistic, ...] = ("p50_ns", "p99_ns", "p999_ns", "p9999_ns", "max_ns")
         return {
             "floor_p999_ns": self.floor_ns,
             "late": late,
             "cores": {
-                str(one.core): {key: one.delays[key] for key in keys}
+                str(one.core): {"count": one.delays["count"]}
+                | {key: one.delays[key] for key in keys}
                 | {"on_the_way": one.is_on_the_way, "realtime": one.is_realtime}
                 for one in self.hiccups
             },

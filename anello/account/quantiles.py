@@ -3,8 +3,6 @@
 few events above it."""
 
 import math
-from collections.abc import Mapping
-from typing import Any
 
 QUANTILES = {"p50_ns": 0.5, "p90_ns": 0.9, "p99_ns": 0.99, "p999_ns": 0.999, "p9999_ns": 0.9999}
 LEAST_BEYOND = 10  # events above a quantile; with 10 the estimate scatters by a third
@@ -14,17 +12,6 @@ DIGITS = 3
 def can_tell(count: int, share: float) -> bool:
     """Whether the quantile has enough events beyond it: p99.99 takes 100,000."""
     return count * (1 - share) > LEAST_BEYOND - 1e-6
-
-
-def honest(stage: Mapping[str, Any]) -> dict[str, Any]:
-    """The statistics of a leg (_engine.pyi); a quantile with too few events above it is None."""
-    count = int(stage.get("count", 0))
-    unknown = {name: None for name, share in QUANTILES.items() if name in stage and not can_tell(count, share)}
-    return {**stage, **unknown}
-
-
-def honest_legs(legs: Mapping[str, Mapping[str, Any]]) -> dict[str, dict[str, Any]]:
-    return {name: honest(stage) for name, stage in legs.items()}
 
 
 def rounded(value: float | None) -> str:

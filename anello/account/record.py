@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 from anello.account.history import Moment
 from anello.account.identity import CameByBoard, MadeByBoard
 from anello.account.ledger import Ledger
+from anello.account.leg import CoreHiccups, LegLatency, LegOverTime
 from anello.account.notices import Notice
 from anello.account.over_time import MachineActivity
 from anello.account.verdict import Flaw, Verdict, judged, proof_flaws
@@ -29,10 +30,10 @@ class Record(ABC):
     config: Config
     node: CounterDict
     source: CounterDict | None
-    latency: Mapping[str, Mapping[str, Any]]
+    latency: Mapping[str, LegLatency]
     wall_s: float
-    latency_over_time: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)  # as in ChainNode
-    hiccups: Mapping[int, Mapping[str, Any]] = field(default_factory=dict)  # by core, as in ChainNode
+    latency_over_time: Mapping[str, LegOverTime] = field(default_factory=dict)  # as in ChainNode
+    hiccups: Mapping[int, CoreHiccups] = field(default_factory=dict)  # by core, as in ChainNode
     history: tuple[Moment, ...] = ()  # samples taken during the run
     states: Mapping[str, str] = field(default_factory=dict)
     notices: tuple[Notice, ...] = ()

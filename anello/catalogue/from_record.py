@@ -2,8 +2,8 @@
 """Converts a run's record into the catalogue's results."""
 
 from collections.abc import Mapping
-from typing import Any
 
+from anello.account.leg import LegLatency
 from anello.account.record import CounterDict, Record
 from anello.account.run_state import RunState
 from anello.account.verdict import Word
@@ -39,7 +39,7 @@ def judging_leg(record: Record, legs: Mapping[str, str]) -> str | None:
     return measured[-1] if measured else None
 
 
-def histogram(stage: Mapping[str, Any]) -> Leg:
+def histogram(stage: LegLatency) -> Leg:
     """A leg's histogram. stage: its statistics, with bins_ns and bin_counts."""
     edges, counts = stage["bins_ns"], stage["bin_counts"]
     bins = [(float(edges[i]), float(edges[min(i + 1, len(edges) - 1)]), int(n)) for i, n in enumerate(counts) if n]

@@ -3,12 +3,11 @@
 `node3.member` hold the state of each node."""
 
 from collections import defaultdict
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
-from typing import Any
 
 from anello.account.ledger import Counters
-from anello.account.leg import merged
+from anello.account.leg import LegLatency, merged
 from anello.account.record import CounterDict
 from anello.counters.live import ENDED, LIVE, SILENT, WAITING
 from anello.counters.page_copy import PageCopy
@@ -83,10 +82,10 @@ def _counters(nodes: Sequence[Seen]) -> Iterator[tuple[str, dict[str, int]]]:
             yield f"node{rank}.{block}", dict(values)
 
 
-def _latency(pages: Sequence[PageCopy]) -> dict[str, dict[str, Mapping[str, Any]]]:
-    found: dict[str, dict[str, list[Mapping[str, Any]]]] = defaultdict(lambda: defaultdict(list))
+def _latency(pages: Sequence[PageCopy]) -> dict[str, dict[str, LegLatency]]:
+    found: dict[str, dict[str, list[LegLatency]]] = defaultdict(lambda: defaultdict(list))
     for page in pages:
-        for leg, windows in page.latency.items():
+        for leg, windows in page.legs().items():
             for window, values in windows.items():
                 found[leg][window].append(values)
     return {leg: {name: merged(each) for name, each in windows.items()} for leg, windows in found.items()}

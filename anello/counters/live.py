@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 from typing import Any, Protocol
 
 from anello.account.ledger import Counters, Ledger, total
+from anello.account.leg import LegLatency
 from anello.account.verdict import Flaw
 from anello.configuration.load import Config, load
 from anello.counters.pages import Event
@@ -72,7 +73,7 @@ class View(Protocol):
     """The view of one chain, made with a run's configuration. All its values are from one copy of the counters."""
 
     def __init__(self, config: Any) -> None: ...
-    def whole_way(self, latency: Mapping[str, Any]) -> str:
+    def whole_way(self, latency: Mapping[str, LegLatency]) -> str:
         """The leg that a deadline applies to."""
 
     def legs(self) -> Mapping[str, str]:
@@ -98,7 +99,7 @@ class PlainView:
     def __init__(self, config: Config | None = None) -> None:
         pass
 
-    def whole_way(self, latency: Mapping[str, Any]) -> str:
+    def whole_way(self, latency: Mapping[str, LegLatency]) -> str:
         return next(reversed(list(latency)), "")
 
     def legs(self) -> Mapping[str, str]:

@@ -3,13 +3,13 @@
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from typing import Any
+from typing import Any, cast
 
 import numpy as np
 from pydantic import ConfigDict, TypeAdapter
 
 from anello.account.ledger import Counters
-from anello.account.leg import slim
+from anello.account.leg import LegLatency, slim
 from anello.counters import pages
 from anello.counters.pages import Buffers, Event, Header, Thread
 
@@ -33,7 +33,7 @@ class PageCopy:
 
     def as_json(self) -> bytes:
         """JSON that from_json() reads on another machine; histograms without the empty bins at their ends."""
-        windows = {leg: {name: slim(one) for name, one in each.items()} for leg, each in self.latency.items()}
+        windows = {leg: {name: slim(one) for name, one in each.items()} for leg, each in self.legs().items()}
         return KIND.dump_json(replace(self, latency=windows))
 
     @classmethod
@@ -45,13 +45,17 @@ class PageCopy:
         windows = {leg: {name: _window(one) for name, one in each.items()} for leg, each in found.latency.items()}
         return replace(found, latency=windows)
 
-    def run_latency(self) -> dict[str, Mapping[str, Any]]:
-        """The latency by leg since the run began."""
-        return {leg: windows.get(RUN, {}) for leg, windows in self.latency.items()}
+    def legs(self) -> Mapping[str, Mapping[str, LegLatency]]:
+        """The latency: leg -> window -> statistics."""
+        return cast("Mapping[str, Mapping[str, LegLatency]]", self.latency)
 
-    def recent(self, leg: str) -> Mapping[str, Any]:
+    def run_latency(self) -> dict[str, LegLatency]:
+        """The latency by leg since the run began."""
+        return {leg: windows.get(RUN, {}) for leg, windows in self.legs().items()}
+
+    def recent(self, leg: str) -> LegLatency:
         """The latency of the last 10 s; empty where no event ended in them."""
-        window = self.latency.get(leg, {}).get(RECENT, {})
+        window = self.legs().get(leg, {}).get(RECENT, {})
         return window if window.get("count") else {}
 
 

@@ -11,9 +11,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from anello.account.leg import LegLatency
 from anello.errors import ConfigError, engine_errors
-
-Latency = dict[str, Any]
 
 FOLDER = Path("/dev/shm")
 # Time for others to read a dead page, counted from its process's last update. The page of a run in a catalogue is
@@ -112,10 +111,10 @@ class Page:
         )
         return [*cells, *legs]
 
-    def latency(self) -> dict[str, dict[str, Latency]]:
-        """leg -> "run", "10s" or "1s" -> count, mean_ns, p50_ns ... p9999_ns, max_ns, above_1ms, bins_ns (edges),
-        bin_counts. A window may hold one second more; a quantile is the upper edge of its bin, which is 3 % wide."""
-        latency: dict[str, dict[str, Latency]] = self._read("page_latency")
+    def latency(self) -> dict[str, dict[str, LegLatency]]:
+        """leg -> "run", "10s" or "1s" -> the latency. A window may hold one second more;
+        a quantile is the upper edge of its bin, which is 3 % wide."""
+        latency: dict[str, dict[str, LegLatency]] = self._read("page_latency")
         return latency
 
     def threads(self) -> list[Thread]:

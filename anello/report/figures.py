@@ -2,17 +2,17 @@
 """The figures that every chain's report has."""
 
 from collections.abc import Mapping
-from typing import Any
 
 import numpy as np
 
+from anello.account.leg import LegLatency
 from anello.account.over_time import Together
 from anello.report import plot
 from anello.report.drawing import Figure
 
 
 def latency(
-    stages: Mapping[str, Mapping[str, Any]], legs: Mapping[str, str], *, whole: str, deadline_us: float | None = None
+    stages: Mapping[str, LegLatency], legs: Mapping[str, str], *, whole: str, deadline_us: float | None = None
 ) -> Figure | None:
     """Latency histogram of each of these legs, the total in black."""
     figure = Figure()
@@ -88,7 +88,7 @@ def _add_deadline(figure: Figure, deadline_us: float) -> None:
     )
 
 
-def _coarse(stage: Mapping[str, Any], bins_per_decade: int = 12) -> tuple[list[float], list[float | None]]:
+def _coarse(stage: LegLatency, bins_per_decade: int = 12) -> tuple[list[float], list[float | None]]:
     """The histogram in equal steps of the logarithm: middle of the bin in us, share of events or None."""
     counts = np.asarray(stage["bin_counts"], dtype=float)
     low_us = np.maximum(np.asarray(stage["bins_ns"], dtype=float)[: len(counts)], 50.0) * 1e-3

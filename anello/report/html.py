@@ -4,11 +4,11 @@
 from collections.abc import Iterator, Mapping, Sequence
 from datetime import datetime
 from html import escape
-from typing import Any
 
 from anello.account.history import Moment
 from anello.account.identity import in_words
 from anello.account.ledger import Ledger, Row
+from anello.account.leg import STATISTICS, LegLatency
 from anello.account.over_time import Series, Together
 from anello.account.quantiles import microseconds
 from anello.account.record import Record
@@ -160,14 +160,13 @@ def greatest_words(together: Together) -> str:
     return f"the latest event took {microseconds(float(series.max_ns[at]))} µs, at {second:.3g} s"
 
 
-def latency_words(latency: Mapping[str, Mapping[str, Any]], legs: Mapping[str, str], whole: str) -> str:
+def latency_words(latency: Mapping[str, LegLatency], legs: Mapping[str, str], whole: str) -> str:
     """The leg that judges the run, in a sentence; empty where it has no events."""
     stage = latency.get(whole, {})
     if not stage.get("count"):
         return ""
-    known = [
-        (f"{name} %", stage[key]) for name, key in (("50", "p50_ns"), ("99.9", "p999_ns")) if stage[key] is not None
-    ]
+    quantiles = (("50 %", stage["p50_ns"]), ("99.9 %", stage["p999_ns"]))
+    known = [(share, value) for share, value in quantiles if value is not None]
     within = ", ".join(f"{share} within {microseconds(value)} µs" for share, value in known)
     latest = f"all within {microseconds(stage['max_ns'])} µs"
     return f"{legs.get(whole, whole)}, {stage['count']:,} events: {', '.join(filter(None, (within, latest)))}."
@@ -207,11 +206,10 @@ def wide(table: str, name: str) -> str:
     return f'<div class="scroll" role="region" tabindex="0" aria-label="{escape(name)}">{table}</div>'
 
 
-def latency_table(latency: Mapping[str, Mapping[str, Any]], legs: Mapping[str, str]) -> str:
+def latency_table(latency: Mapping[str, LegLatency], legs: Mapping[str, str]) -> str:
     """A table of latencies. legs: stages of the latency and their words, in order."""
-    keys = ("mean_ns", "p50_ns", "p90_ns", "p99_ns", "p999_ns", "p9999_ns", "max_ns")
     lines = [
-        [label, *(microseconds(latency[name][key]) for key in keys), f"{latency[name]['above_1ms']:,}"]
+        [label, *(microseconds(latency[name][key]) for key in STATISTICS), f"{latency[name]['above_1ms']:,}"]
         for name, label in legs.items()
         if latency.get(name, {}).get("count")
     ]

@@ -4,7 +4,6 @@
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from datetime import datetime
 from pathlib import Path
-from typing import Any
 
 from rich import box
 from rich.console import Console
@@ -12,6 +11,7 @@ from rich.table import Table
 from rich.text import Text
 
 from anello.account.ledger import Ledger, Row
+from anello.account.leg import LegLatency
 from anello.account.quantiles import microseconds
 from anello.account.record import Record
 from anello.nanet import stages
@@ -92,7 +92,7 @@ def losses_in_words(ledger: Ledger) -> list[str]:
     return _first([loss.line for loss in ledger.losses if loss.n and not loss.ordered], MOST_LOSSES)
 
 
-def _latency_table(stages: Mapping[str, Mapping[str, Any]], legs: Mapping[str, str]) -> Table:
+def _latency_table(stages: Mapping[str, LegLatency], legs: Mapping[str, str]) -> Table:
     table = plain_table("", "latency, µs", "p50", "p99", "p99.9", "p99.99", "max", "above 1 ms")
     for name, label in legs.items():
         stage = stages.get(name, {})

@@ -3,10 +3,10 @@
 
 import json
 import math
-from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
+from anello.account.leg import LegLatency
 from anello.account.record import Record
 from anello.nanet import stages
 from anello.registry import presentation_of
@@ -47,7 +47,7 @@ def summary(record: Record) -> dict[str, Any]:
     }
 
 
-def _statistics(stage: Mapping[str, Any]) -> dict[str, float]:
+def _statistics(stage: LegLatency) -> dict[str, object]:
     return {name: value for name, value in stage.items() if name not in ("bins_ns", "bin_counts")}
 
 

@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Protocol
 
 from anello.account.identity import ListedAsCame, MadeByBoard
-from anello.account.quantiles import honest, honest_legs
+from anello.account.leg import CoreHiccups, LegLatency, LegOverTime, honest, honest_legs
 from anello.configuration.origin import node_values
 from anello.errors import ConfigError, engine_errors
 from anello.run.display import Item, Progress
@@ -41,15 +41,9 @@ class ChainNode(Protocol):
     def set_state(self, word: str) -> None: ...
     def ports(self) -> list[int]: ...
     def counters(self) -> CounterDict: ...
-    def latency(self) -> dict[str, dict[str, Any]]: ...
-    def latency_over_time(self) -> dict[str, dict[str, Any]]:
-        """The latency of some legs against time: begin_ns (wall clock) and bin_ns; count, sum_ns, max_ns, n_late
-        (above 1 ms): uint64[N]."""
-
-    def hiccups(self) -> dict[int, dict[str, Any]]:
-        """Wake-up delays of the machine, by core: delays, as a leg of the latency; over_time; is_on_the_way,
-        is_realtime: bool."""
-
+    def latency(self) -> dict[str, LegLatency]: ...
+    def latency_over_time(self) -> dict[str, LegOverTime]: ...
+    def hiccups(self) -> dict[int, CoreHiccups]: ...  # by core
     def notices(self) -> Sequence[Line]: ...
     def states(self) -> dict[str, str]: ...
     def sequences(self) -> dict[int, ListedAsCame]: ...
@@ -154,7 +148,7 @@ class RunEnd:
         }
 
 
-def _honest_hiccups(by_core: Mapping[int, Mapping[str, Any]]) -> dict[int, dict[str, Any]]:
+def _honest_hiccups(by_core: Mapping[int, CoreHiccups]) -> dict[int, CoreHiccups]:
     return {core: {**of_core, "delays": honest(of_core["delays"])} for core, of_core in by_core.items()}
 
 

@@ -13,8 +13,8 @@ import pytest
 import synthetic
 from rich.console import Console
 
-from anello.account.leg import merged, slim
-from anello.account.quantiles import QUANTILES, can_tell, honest, microseconds, rounded
+from anello.account.leg import honest, merged, slim
+from anello.account.quantiles import QUANTILES, can_tell, microseconds, rounded
 from anello.report import report, summary
 from anello.report.html import page
 from anello.search.bisection import Outcome, Rules

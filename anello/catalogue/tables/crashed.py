@@ -3,9 +3,9 @@
 
 from collections.abc import Mapping
 from contextlib import suppress
-from typing import Any
 
 from anello import registry
+from anello.account.leg import LegLatency
 from anello.account.record import CounterDict
 from anello.account.run_state import RunState
 from anello.account.verdict import Word
@@ -80,7 +80,7 @@ def _events(configuration: str, node: CounterDict) -> int | None:
     return None
 
 
-def _judging(chain: str, latency: Mapping[str, Any]) -> str | None:
+def _judging(chain: str, latency: Mapping[str, LegLatency]) -> str | None:
     """The leg that runs of the chain are judged by; None: the chain is not installed here."""
     keys = registry.registration(chain).search if chain in registry.names() else None
     return keys.whole_way if keys and latency.get(keys.whole_way, {}).get("count") else None

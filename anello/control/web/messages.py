@@ -74,10 +74,10 @@ def _live(look: RunSample) -> dict[str, Any] | None:
 def _latency(look: RunSample) -> dict[str, Any]:
     assert look.node is not None
     assert look.view is not None
-    keys = ("count", "p50_ns", "p99_ns", "p999_ns", "max_ns", "above_1ms")
+    keys = {"count", "p50_ns", "p99_ns", "p999_ns", "max_ns", "above_1ms"}
     words = look.view.legs()
     legs = [
-        {"leg": leg, "about": words.get(leg, leg), **{key: window[key] for key in keys if key in window}}
+        {"leg": leg, "about": words.get(leg, leg), **{key: value for key, value in window.items() if key in keys}}
         for leg in look.node.latency
         if (window := look.node.recent(leg))
     ]

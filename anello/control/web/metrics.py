@@ -3,7 +3,7 @@
 boards, stages, threads, legs, causes."""
 
 from collections.abc import Iterable, Iterator, Mapping
-from typing import Any, TypeVar
+from typing import TypeVar
 
 from fastapi import APIRouter, Request
 from fastapi.responses import Response
@@ -19,6 +19,7 @@ from prometheus_client.process_collector import ProcessCollector
 from prometheus_client.registry import Collector
 
 from anello.account.ledger import count_of
+from anello.account.leg import LegLatency
 from anello.account.verdict import Word
 from anello.control.run_sampler import RunSample
 from anello.control.states import State
@@ -186,13 +187,13 @@ def of_process(page: PageCopy, now_ns: int) -> Iterator[Metric]:
         buffers.add_metric((one.stage, "free"), one.n_free)
         buffers.add_metric((one.stage, "used"), one.n_buffers - one.n_free)
     yield buffers
-    yield _latency(page.latency)
+    yield _latency(page.legs())
     yield _gauge(
         "anello_heartbeat_age_seconds", "since the process last showed that it lives", page.header.age_s(now_ns)
     )
 
 
-def _latency(latency: Mapping[str, Mapping[str, Mapping[str, Any]]]) -> HistogramMetricFamily:
+def _latency(latency: Mapping[str, Mapping[str, LegLatency]]) -> HistogramMetricFamily:
     """The latency over the whole run: Prometheus takes differences itself."""
     family = HistogramMetricFamily("anello_latency_seconds", "latency of each leg of the way", labels=("leg",))
     for leg, windows in latency.items():
@@ -202,7 +203,7 @@ def _latency(latency: Mapping[str, Mapping[str, Mapping[str, Any]]]) -> Histogra
     return family
 
 
-def buckets(leg: Mapping[str, Any]) -> list[tuple[str, float]]:
+def buckets(leg: LegLatency) -> list[tuple[str, float]]:
     """(upper edge in s, number of events at or below it). A bin that an edge divides counts as above the edge; 1 ms
     is exact."""
     found: list[tuple[str, float]] = []

@@ -4,8 +4,9 @@
 import math
 from collections.abc import Mapping
 from dataclasses import asdict, astuple, dataclass, field, replace
-from typing import Any, Self
+from typing import Self
 
+from anello.account.leg import LegLatency
 from anello.account.notices import Notice, printable
 from anello.account.record import CounterDict
 from anello.exchange.account.numbers import Account
@@ -34,7 +35,7 @@ class NodeRecord:
     host: str
     roles: str
     counters: CounterDict
-    latency: Mapping[str, Mapping[str, Any]]
+    latency: Mapping[str, LegLatency]
     series: tuple[Sample, ...]
     wall_s: float
     cpu_s: float

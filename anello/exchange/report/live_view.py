@@ -6,6 +6,7 @@ from dataclasses import replace
 from typing import Any
 
 from anello.account.ledger import Counters, Ledger, count_of
+from anello.account.leg import LegLatency
 from anello.account.record import CounterDict
 from anello.account.verdict import Flaw, losses_of
 from anello.counters.farm_copy import of_nodes, state_of
@@ -28,7 +29,7 @@ class ExchangeLive:
         self._config = config
         self._of_chain = view_of(config.of_chain) if config.of_chain else None
 
-    def whole_way(self, latency: Mapping[str, Any]) -> str:
+    def whole_way(self, latency: Mapping[str, LegLatency]) -> str:
         return WHOLE_WAY if WHOLE_WAY in latency else next(iter(latency), "")
 
     def legs(self) -> Mapping[str, str]:

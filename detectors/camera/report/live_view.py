@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 
 from anello.account.ledger import Counters, Ledger, count_of, numbered, total
+from anello.account.leg import LegLatency
 from anello.account.verdict import Flaw
 from anello.counters.live import ENDED, LIVE, SILENT, WAITING, Board, Flow, Found, Stage
 from anello.counters.pages import Event
@@ -36,7 +37,7 @@ class CameraLive:
         camera = config.camera
         self._positions = engine().positions(camera.boards, camera.pixels_per_board, camera.pixels_path)
 
-    def whole_way(self, latency: Mapping[str, Any]) -> str:
+    def whole_way(self, latency: Mapping[str, LegLatency]) -> str:
         return "first_to_sent"
 
     def legs(self) -> Mapping[str, str]:

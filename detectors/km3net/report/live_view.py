@@ -8,6 +8,7 @@ import numpy as np
 
 from anello.account.identity import BOARD_DEAD
 from anello.account.ledger import Counters, Ledger, Loss, count_of, losses_by_now, numbered, total, unheard
+from anello.account.leg import LegLatency
 from anello.account.verdict import Flaw, losses_of
 from anello.counters.live import LIVE, SILENT, WAITING, Board, Flow, Found, Stage
 from anello.counters.pages import Event
@@ -43,7 +44,7 @@ class Km3netLive:
         self._config = config
         self._n_doms = config.line.doms
 
-    def whole_way(self, latency: Mapping[str, Any]) -> str:
+    def whole_way(self, latency: Mapping[str, LegLatency]) -> str:
         return "last_to_decided"
 
     def legs(self) -> Mapping[str, str]:

@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from anello.account.ledger import Ledger
+from anello.account.leg import LegLatency
 from anello.account.record import Arrays, Record
 from anello.account.verdict import Flaw
 
@@ -34,7 +35,7 @@ LEGS = {
 }
 
 
-def whole_leg(latency: Mapping[str, Any]) -> str:
+def whole_leg(latency: Mapping[str, LegLatency]) -> str:
     """The latency to which a deadline applies: it begins at the event or, if front ends do not announce when their
     bursts began, at the sending of the packet."""
     return "event_to_decided" if latency.get("event_to_decided", {}).get("count") else "sent_to_decided"

@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 
 from anello.account.ledger import Counters, Ledger, count_of
+from anello.account.leg import LegLatency
 from anello.account.verdict import Flaw
 from anello.counters.live import ENDED, LIVE, SILENT, WAITING, Board, Flow, Found, Stage
 from anello.counters.pages import Event
@@ -34,7 +35,7 @@ class RichLive:
         self._extent_mm = float(np.abs(self._positions).max()) * 1.04
         self._window_ns = config.trigger.in_time_window_ns
 
-    def whole_way(self, latency: Mapping[str, Any]) -> str:
+    def whole_way(self, latency: Mapping[str, LegLatency]) -> str:
         return whole_leg(latency)
 
     def legs(self) -> Mapping[str, str]:

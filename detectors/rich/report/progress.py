@@ -1,10 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0
 """Shows the progress of a run of the RICH chain."""
 
-from collections.abc import Iterator, Mapping
-from typing import Any
+from collections.abc import Iterator
 
-from anello.account.quantiles import honest_legs, microseconds
+from anello.account.leg import LegLatency, honest_legs
+from anello.account.quantiles import microseconds
 from anello.account.record import CounterDict
 from anello.run.chain import Look, Meter
 from anello.run.display import Item
@@ -32,8 +32,8 @@ class RichMeter(Meter):
         yield Item("events", f"{look.sums[0]:,}, {rates}")
         yield Item("rings", f"{rings / events if events else 0.0:.2f} per event")
         latency = honest_legs(look.node.latency())
-        stage: Mapping[str, Any] = latency.get(whole_leg(latency), {})
-        p50, p999 = (microseconds(stage.get(key)) for key in ("p50_ns", "p999_ns"))
+        stage: LegLatency = latency.get(whole_leg(latency), {})
+        p50, p999 = (microseconds(value) for value in (stage.get("p50_ns"), stage.get("p999_ns")))
         yield Item("latency", f"p50 {p50} µs, p99.9 {p999} µs")
         silent = [name for name, state in look.node.states().items() if state == "silent"]
         if silent:

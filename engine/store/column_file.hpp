@@ -62,6 +62,7 @@ class ColumnFile {
     /// Appends all rows to one file, or none. Returns false if the file refuses; its earlier rows are kept, and the
     /// next rows are tried again, in a new file if necessary.
     bool try_append(std::span<const Rows> all) noexcept;
+    std::size_t n_columns() const noexcept { return columns_.size(); }
     /// Rows of the file that the next rows go to.
     std::uint64_t n_rows(std::size_t column) const noexcept { return columns_[column].n_rows; }
     /// After a successful flush, the end of this process no longer endangers the appended rows.

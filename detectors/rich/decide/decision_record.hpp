@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include <array>
 #include <cstdint>
+#include <optional>
 #include <vector>
 
 #include "publish/record_writer.hpp"
-#include "rich/decide/decision.hpp"
+#include "rich/decide/decision_columns.hpp"
 
 namespace anello::rich {
 
@@ -24,19 +24,16 @@ class DecisionRecord {
 
   private:
     void lay_out_rings(const DecisionBatch& batch) noexcept;
-
-    void lay_out_quality(const DecisionBatch& batch) noexcept;
+    template <const auto& columns>
+    void add(const store::ColumnRows<columns>& rows) noexcept;
 
     std::uint32_t max_events_;
-    bool has_quality_;
     publish::RecordWriter writer_;
     publish::OutgoingRecord outgoing_;
     std::vector<std::uint8_t> ring_flags_;
     std::vector<std::uint32_t> ring_offset_;
-    std::vector<float> x_mm_, y_mm_, radius_mm_;
-    std::vector<std::uint16_t> n_hits_, n_assigned_;
-    std::vector<float> likelihood_ratio_;
-    std::vector<std::array<float, 9>> covariance_mm2_;
+    store::ColumnRows<ring_columns> rings_;
+    std::optional<store::ColumnRows<quality_columns>> qualities_;
 };
 
 }  // namespace anello::rich

@@ -1,17 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include <array>
 #include <cstdint>
 #include <optional>
 #include <string>
-#include <tuple>
 #include <vector>
 
 #include "memory/spsc_ring.hpp"
-#include "rich/decide/decision.hpp"
+#include "rich/decide/decision_columns.hpp"
 #include "rich/decide/store_counters.hpp"
-#include "store/column_file.hpp"
 
 namespace anello::rich {
 
@@ -67,47 +64,26 @@ class DecisionWriter {
     std::string take_news() { return file_.refusal().take_news(file_.path(), "events are lost until there is room"); }
 
   private:
-    static constexpr std::size_t n_columns = 18;
     /// A decision that waits for the writing thread.
-    struct Event {
-        std::uint64_t key;
-        Nanoseconds sent_ns, kernel_ns, placed_ns, built_ns, decided_ns;
+    struct Waiting {
+        DecidedEvent event;
         EventRings rings;
-        std::uint16_t primitive_id;
-        std::uint8_t fine_time, flags;
     };
-    /// One quantity, whose rows are in memory until they are written to the file.
-    template <typename T>
-    struct Column {
-        std::size_t number = 0;
-        std::vector<T> rows{};
-    };
-    template <typename T>
-    Column<T> column(const char* name, hid_t type, const char* unit, const char* meaning, std::size_t rows,
-                     std::vector<hsize_t> row_shape = {});
-    template <typename Visit>
-    void for_each_column(Visit visit);
-
-    void write_event(const Event& event) noexcept;
-    void write_quality(std::uint32_t n_rings) noexcept;
+    void write_event(Waiting& waiting) noexcept;
     void write_chunk() noexcept;
     std::size_t write_waiting(std::size_t n_most) noexcept;
 
     DecisionWriterConfig config_;
     Counters<StoreCounter> counters_;  ///< only one thread writes each counter
-    memory::SpscRing<Event> waiting_;
+    memory::SpscRing<Waiting> waiting_;
     std::optional<memory::SpscRing<EventQuality>> waiting_quality_;  ///< qualities of waiting_; none if not configured
     store::ColumnFile file_;
+    store::ColumnRows<file_columns> events_;
+    store::ColumnRows<ring_columns> rings_;
+    std::optional<store::ColumnRows<quality_columns>> qualities_;
+    std::vector<store::ColumnFile::Rows> rows_;  ///< of a chunk
     bool closed_ = false;
     Nanoseconds next_save_ns_ = 0;
-    Column<std::uint64_t> event_key_, ring_offset_;
-    Column<std::uint16_t> primitive_id_;
-    Column<std::uint8_t> fine_time_, flags_, n_rings_;
-    Column<std::int64_t> sent_ns_, kernel_ns_, placed_ns_, built_ns_, decided_ns_;
-    Column<float> ring_x_mm_, ring_y_mm_, ring_radius_mm_;
-    Column<std::uint16_t> ring_n_hits_, ring_n_assigned_;
-    Column<float> ring_log_likelihood_ratio_;
-    Column<std::array<float, 9>> ring_covariance_mm2_;
 };
 
 }  // namespace anello::rich

@@ -28,6 +28,7 @@ struct Batch {
             id.push_back(static_cast<std::uint16_t>(number * 7));
             stamp.push_back(number * 1000);
             rings[i].n_rings = static_cast<std::uint8_t>(number % 9);
+            rings[i].flags = static_cast<std::uint8_t>(number % 7);
             for (std::uint16_t r = 0; r < rings[i].n_rings; ++r)
                 rings[i].ring[r] = {static_cast<float>(number), static_cast<float>(r), 100.5f, r};
         }
@@ -139,6 +140,9 @@ TEST_F(DecisionFile, HoldsWhatWasWrittenAcrossChunks) {
     EXPECT_EQ(read<std::uint64_t>("event_key", H5T_NATIVE_UINT64), all.key);
     EXPECT_EQ(read<std::uint8_t>("fine_time", H5T_NATIVE_UINT8), all.fine);
     EXPECT_EQ(read<std::uint8_t>("flags", H5T_NATIVE_UINT8), all.flags);
+    std::vector<std::uint8_t> ring_flags;
+    for (const EventRings& rings : all.rings) ring_flags.push_back(rings.flags);
+    EXPECT_EQ(read<std::uint8_t>("ring_flags", H5T_NATIVE_UINT8), ring_flags);
     EXPECT_EQ(read<std::uint16_t>("primitive_id", H5T_NATIVE_UINT16), all.id);
     for (const char* name : {"sent_ns", "kernel_ns", "placed_ns"})
         EXPECT_EQ(read<std::int64_t>(name, H5T_NATIVE_INT64), all.stamp);

@@ -66,7 +66,7 @@ class Km3netSlicesKeys(Section):
     run_number: int = Field(default=1, ge=0, le=4_294_967_295, description="Run that is used, others are counted; 0: of each slice that which at least half of the DOMs say.")
     window: int = Field(default=8, ge=2, le=1_000, description="Slices open at a time: how far DOMs may be apart.")
     max_lag: int = Field(default=3, ge=0, le=1_000, description="A slice is passed on when half of the DOMs are this far beyond it.")
-    n_slices: int = Field(default=24, ge=3, le=2_000, description="Slices in memory, 7 MB each for a line; more than window.")
+    n_slices: int = Field(default=24, ge=4, le=2_000, description="Slices in memory, 7 MB each for a line; above window + 1.")
     max_hits: int = Field(default=65536, ge=1, le=10_000_000, json_schema_extra={"expert": True}, description="Room for hits of a DOM in a slice; at 20 kHz per PMT 62,000.")
     timeout_ms: float = Field(default=1_000, ge=1, le=1_000_000, description="A slice is passed on at most this long after its first datagram, ms.")
 

@@ -84,8 +84,8 @@ constexpr std::array of_slices{
     W::of<&Slices::window_slices>("window", {2, 1000}, "Slices open at a time: how far DOMs may be apart."),
     W::of<&Slices::max_lag_slices>("max_lag", {0, 1000},
                                    "A slice is passed on when half of the DOMs are this far beyond it."),
-    W::of<in<&Slices::store, &SliceStoreConfig::n_slices>>("n_slices", {3, 2000},
-                                                           "Slices in memory, 7 MB each for a line; more than window."),
+    W::of<in<&Slices::store, &SliceStoreConfig::n_slices>>("n_slices", {4, 2000},
+                                                           "Slices in memory, 7 MB each for a line; above window + 1."),
     W::of<in<&Slices::store, &SliceStoreConfig::max_hits>>(
         "max_hits", {1, 1e7}, "Room for hits of a DOM in a slice; at 20 kHz per PMT 62,000.")
         .for_experts(),

@@ -75,9 +75,9 @@ class Km3netConfig(FrontEndsConfig):
             "DOMs that are ahead need room too",
         )
         yield Relation(
-            slices.n_slices > slices.window,
+            slices.n_slices > slices.window + 1,
             "slices.n_slices",
-            f"must be above slices.window, {slices.window}",
+            f"must be above slices.window + 1, {slices.window + 1}",
             "Slices that are looked at need memory too",
         )
         yield Relation(

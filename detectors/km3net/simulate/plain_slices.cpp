@@ -74,6 +74,7 @@ void PlainSlices::read(std::span<const receive::Datagram> datagrams, Nanoseconds
         pending_.push_back({one.stream, {one.bytes.begin(), one.bytes.end()}});
     is_empty_ = datagrams.empty();
     batch_ns_ = now_ns;
+    n_given_back_at_read_ = n_given_back_();
 }
 
 void PlainSlices::place_pending() {
@@ -141,10 +142,10 @@ bool PlainSlices::has_place(std::uint64_t number) const {
     });
 }
 
-/// Buffers are used by open slices and by those that the trigger has not given back. Several slices may be opened in
-/// one batch of datagrams, so that none may be free although the node waits for buffers.
+/// Buffers are used by open slices and by those that the trigger had not given back when the batch was read. Several
+/// slices may be opened in one batch of datagrams, so that none may be free although the node waits for buffers.
 bool PlainSlices::has_buffer() const {
-    return open_.size() + n_slices_ - n_given_back_() < rules_.store.n_slices;
+    return open_.size() + n_slices_ - n_given_back_at_read_ < rules_.store.n_slices;
 }
 
 PlainSlice& PlainSlices::opened(std::uint64_t number) {

@@ -127,6 +127,7 @@ class PlainSlices {
     std::optional<std::uint32_t> run_;
     Nanoseconds batch_ns_ = 0, last_read_ns_ = 0, gap_ns_ = 0;
     std::uint64_t n_slices_ = 0, n_complete_ = 0, n_missing_ = 0, n_hits_ = 0, n_well_formed_ = 0, n_malformed_ = 0;
+    std::uint64_t n_given_back_at_read_ = 0;
     std::vector<std::string> wrong_;
 };
 

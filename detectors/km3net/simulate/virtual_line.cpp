@@ -230,7 +230,7 @@ LineScenario VirtualLine::drawn(std::uint64_t seed) {
     scenario.run = one_in(3) ? 0 : 1;
     scenario.max_lag_slices = dice.below(5);
     scenario.window_slices = scenario.max_lag_slices + 2 + dice.below(6);
-    scenario.n_buffers = scenario.window_slices + 1 + dice.below(6);
+    scenario.n_buffers = scenario.window_slices + 2 + dice.below(6);
     scenario.waits = !one_in(4);
     scenario.timeout_ns = (150 + dice.below(700)) * ms;
     scenario.min_doms = 2 + dice.below(2);
@@ -273,7 +273,7 @@ const std::vector<simulate::Assignable<LineScenario>>& VirtualLine::assignables(
             simulate::number<S>("run", 0, 1, &S::run),
             simulate::number<S>("window_slices", 2, 1'000, &S::window_slices),
             simulate::number<S>("max_lag_slices", 0, 1'000, &S::max_lag_slices),
-            simulate::number<S>("n_buffers", 3, 2'000, &S::n_buffers),
+            simulate::number<S>("n_buffers", 4, 2'000, &S::n_buffers),
             simulate::number<S>("waits", 0, 1, &S::waits),
             simulate::number<S>("timeout_ns", 1e6, 1e15, &S::timeout_ns),
             simulate::number<S>("min_hits", 2, 1'000, &S::min_hits),

@@ -19,8 +19,8 @@ const SliceBuilderConfig& validated(const SliceBuilderConfig& config) {
     if (config.window_slices < 2 || config.max_lag_slices + 1 >= config.window_slices)
         throw ConfigError("slices.window", "must be above slices.max_lag + 1", std::to_string(config.window_slices),
                           "8 with a lag of 3 leave room for DOMs that are ahead.");
-    if (config.store.n_slices <= config.window_slices)
-        throw ConfigError("slices.n_slices", "must be above slices.window", std::to_string(config.store.n_slices),
+    if (config.store.n_slices <= config.window_slices + 1)
+        throw ConfigError("slices.n_slices", "must be above slices.window + 1", std::to_string(config.store.n_slices),
                           "Slices that the builder has passed on need memory, too.");
     return config;
 }
@@ -245,9 +245,7 @@ void SliceBuilder::revoke(std::uint32_t buffer, std::uint32_t dom, DomCounter wh
 }
 
 std::size_t SliceBuilder::pass_on(Nanoseconds read_until_ns) noexcept {
-    // All buffers are open here and unread datagrams wait for one: to wait until they are read would never end.
-    const bool is_stuck = n_open_ > 0 && !has_room() && n_open_ + store_.buffers().n_free() == config_.store.n_slices;
-    read_until_ns_ = is_stuck ? clock_.monotonic_ns() : std::max(read_until_ns_, read_until_ns);
+    read_until_ns_ = std::max(read_until_ns_, read_until_ns);
     std::size_t n = 0;
     for (; settled_ && n_open_ > 0 && is_due(); ++n) pass_on_oldest();
     return n;

@@ -56,7 +56,8 @@ class SliceBuilder final : public pipeline::DatagramUser {
     SliceBuilder(const SliceBuilderConfig& config, std::span<const Dom> doms, const Clock& clock, CounterPage& page);
 
     // Hot path: no allocation, no lock, no log, no throw.
-    /// True when there are enough free buffers for all slices of the window. Otherwise datagrams should wait.
+    /// True when there are enough free buffers for all slices of the window. Otherwise datagrams should wait, until the
+    /// next stage gives a buffer back: where it has none, there are enough.
     bool has_room() noexcept override {
         if (!config_.waits) return true;
         const std::size_t n_free = store_.buffers().n_free();

@@ -212,7 +212,8 @@ bool PlainSlices::is_whole(const PlainSlice& slice) const {
     for (std::uint32_t dom = 0; dom < doms_.size(); ++dom) {
         const PlainFrame& frame = slice.frames[dom];
         const bool is_ended = rules_.store.has_trailers ? frame.is_complete(true) : doms_[dom].newest > slice.number;
-        if (!is_ended && (!doms_[dom].is_silent || !frame.is_absent())) return false;
+        const bool is_awaited = !doms_[dom].is_silent || n_slices_ == 0;
+        if (!is_ended && (is_awaited || !frame.is_absent())) return false;
     }
     return true;
 }

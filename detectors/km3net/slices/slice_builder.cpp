@@ -264,12 +264,14 @@ Nanoseconds SliceBuilder::oldest_opened_ns() noexcept {
     return oldest_ns;
 }
 
-/// True when no more datagrams are expected for the slice. None is expected from a silent DOM.
+/// True when no more datagrams are expected for the slice. None is expected from a silent DOM, except for the first
+/// slice: the first datagram of a DOM may come a little later than those with which the others end the slice.
 bool SliceBuilder::is_whole(const Slice& slice) const noexcept {
     for (std::uint32_t dom = 0; dom < n_doms(); ++dom) {
         const Frame& frame = slice.frames[dom];
         const bool is_ended = store_.config().has_trailers ? frame.is_complete(true) : doms_[dom].newest > slice.number;
-        if (!is_ended && !(is_silent(dom) && frame.is_absent())) return false;
+        const bool is_awaited = !is_silent(dom) || !has_passed_on_;
+        if (!is_ended && (is_awaited || !frame.is_absent())) return false;
     }
     return true;
 }
@@ -285,6 +287,7 @@ void SliceBuilder::pass_on_oldest() noexcept {
         store_.pass_on(position);
         position = none;
         --n_open_;
+        has_passed_on_ = true;
     }
     ++base_;
     look_for_silence();

@@ -135,6 +135,7 @@ class SliceBuilder final : public pipeline::DatagramUser {
     std::optional<std::uint32_t> run_;   ///< of the last slice that was passed on
     std::vector<std::uint32_t> votes_;   ///< scratch: the run of each DOM
     bool settled_ = false;               ///< half of the DOMs have agreed on a time
+    bool has_passed_on_ = false;         ///< a slice
     std::uint64_t base_ = 0, half_ = 0;  ///< oldest slice that may be open; slice that half of the DOMs have reached
     Nanoseconds now_ns_;                 ///< time at which the batch of datagrams was received
     Nanoseconds read_until_ns_;          ///< all datagrams received until then were placed

@@ -167,6 +167,25 @@ TEST(SliceBuilder, ASilentDomDelaysNothingOnceItIsKnownAndIsCounted) {
     EXPECT_FALSE(rig.builder->is_silent(3));
 }
 
+/// Each DOM is waited for until the first slice has been passed on: its first datagram may be the last of all.
+TEST(SliceBuilder, ADomThatHasNotSentYetIsNotLeftOutOfTheFirstSlice) {
+    Rig rig;
+    rig.send_slice(first, 3);
+    EXPECT_EQ(rig.passed_on(), Numbers{});
+    rig.send({.dom = 3});
+    rig.trail(3, first, 1);
+    EXPECT_EQ(rig.passed_on(), Numbers{first});
+    EXPECT_EQ(rig.count(SliceCounter::slices_complete), 1U);
+}
+
+TEST(SliceBuilder, ADomThatNeverSendsDelaysTheFirstSliceOnly) {
+    Rig rig;
+    for (std::uint64_t slice = first; slice < first + 4; ++slice) rig.send_slice(slice, 3);
+    EXPECT_EQ(rig.passed_on(), Numbers{});
+    rig.send_slice(first + 4, 3);
+    EXPECT_EQ(rig.passed_on(), (Numbers{first, first + 1, first + 2, first + 3, first + 4}));
+}
+
 /// With a lag of 0 half of the DOMs in the next slice pass a slice on, and one DOM that has ended it does not.
 TEST(SliceBuilder, WithoutALagNoDomIsSilentThatSentTheSliceBefore) {
     Rig rig({.run = 7, .max_lag_slices = 0, .store = {.n_slices = 12, .max_hits = 1000}});

@@ -188,6 +188,26 @@ TEST(CameraJoiner, NoGroupIsSilentWhileTheNodeItselfStoodStill) {
     EXPECT_EQ(rig.value(events_complete), 5U);
 }
 
+/// After a pause of the node one group has been read, the other to a time long before now, and waits for a fragment of
+/// its oldest event. What that group has of the event arrived before that time, and is not silence.
+TEST(CameraJoiner, AGroupThatHasReadAnEventAfterAPauseIsNotSilent) {
+    JoinRig rig;
+    rig.place_event(1);
+    EXPECT_THAT(rig.take(), ElementsAre(1));
+    const Nanoseconds pause_ns = 10 * CameraJoinerConfig{}.timeout_ns, began_ns = rig.clock.monotonic_ns();
+    rig.place_event(2, {0, 1});
+    EXPECT_THAT(rig.take(), ElementsAre()) << "the joiner waits for the third group from here on";
+    rig.clock.advance(pause_ns);
+    rig.builders[2]->read_clocks();
+    rig.place(6, rig.boards[6].data(2));
+    rig.builders[2]->on_time(began_ns + pause_ns / 2);
+    EXPECT_THAT(rig.take(), ElementsAre());
+    rig.place(7, rig.boards[7].data(2));
+    EXPECT_THAT(rig.take(), ElementsAre(2));
+    EXPECT_EQ(rig.last.n_present, 8U);
+    EXPECT_EQ(rig.value(groups_silenced), 0U);
+}
+
 TEST(CameraJoiner, AGroupThatNeverSentDoesNotKeepARunFromEnding) {
     JoinRig rig;
     rig.place_event(0, {0, 2});

@@ -123,6 +123,7 @@ class CameraBuilder {
         std::byte* base = nullptr;
         BoardSet* present = nullptr;
         Nanoseconds waits_since_ns = 0;  ///< monotonic: when it became due; until then, when a long wait would end
+        Nanoseconds due_after_ns = 0;    ///< monotonic: half of its fragments arrived after this time
         Nanoseconds first_ns = 0, last_ns = 0;
         std::uint64_t timestamp_ns = 0;
         std::int32_t n_doubts = 0;  ///< twice the votes against its time stamp

@@ -75,6 +75,7 @@ void CameraBuilder::enter(Place& place) noexcept {
         while (place_of(next).room != Room::open) ++next;
         place.waits_since_ns = std::min(place.waits_since_ns, place_of(next).waits_since_ns);
         place.is_due = place_of(next).is_due;
+        place.due_after_ns = place_of(next).due_after_ns;
     }
     if (n_open_ == 0 || is_before(number, head_)) head_ = number;
     ++n_open_;
@@ -93,6 +94,7 @@ void CameraBuilder::come_due(const Place& place) noexcept {
         if (before.room != Room::open || before.is_due) continue;
         before.is_due = true;
         before.waits_since_ns = now_ns_;
+        before.due_after_ns = input_ns_;
     }
 }
 

@@ -37,11 +37,12 @@ std::size_t CameraBuilder::on_time(Nanoseconds read_until_ns) noexcept {
     return counters_[CameraBuildCounter::events_out] - n_before;
 }
 
-/// Publishes the time for the consumer, after the events that were handed on.
+/// Publishes the time for the consumer, after the events that were handed on. It is a time of arrival, so that the
+/// event that waits sets its limit by when it may have arrived: after a pause, that was long before it was read.
 void CameraBuilder::tell_time() noexcept {
     if (has_ended_) return;
     const bool is_waiting = n_open_ > 0 && place_of(head_).is_due;
-    handed_on_until_ns_.store(is_waiting ? std::min(input_ns_, place_of(head_).waits_since_ns) : input_ns_,
+    handed_on_until_ns_.store(is_waiting ? std::min(input_ns_, place_of(head_).due_after_ns) : input_ns_,
                               std::memory_order_release);  // pairs with handed_on_until_ns
 }
 

@@ -45,6 +45,13 @@ Nanoseconds VirtualCamera::Event::half_came_ns() const {
     return 2 * times.size() < n_boards ? 0 : times[(n_boards + 1) / 2 - 1];
 }
 
+Nanoseconds VirtualCamera::Event::first_came_ns() const noexcept {
+    Nanoseconds first_ns = last_came_ns();
+    for (const Nanoseconds at_ns : came_ns)
+        if (at_ns != 0) first_ns = std::min(first_ns, at_ns);
+    return first_ns;
+}
+
 VirtualCamera::VirtualCamera(const CameraScenario& scenario)
     : scenario_(scenario),
       host_(scenario.troubles.host, world_),
@@ -142,14 +149,15 @@ void VirtualCamera::take(const CameraEventView& view) {
         if (view.present.contains(board)) check_slot(view, board, event);
 }
 
-/// True if the event has the time of more than half of its fragments, or of one of them where no time is of so many.
+/// True if the event has the time of one of its fragments, and this agrees with a time that more than half of them
+/// have.
 bool VirtualCamera::is_time_of(const CameraEventView& view, const Event& event) {
     std::map<std::uint64_t, std::uint32_t> n_of_time;
     for (std::uint32_t board = 0; board < n_boards; ++board)
         if (view.present.contains(board)) ++n_of_time[event.times_ns[board]];
     const auto most = std::ranges::max_element(n_of_time, {}, [](const auto& one) { return one.second; });
-    if (most != n_of_time.end() && 2 * most->second > view.n_present) return most->first == view.timestamp_ns;
-    return n_of_time.contains(view.timestamp_ns);
+    const bool is_of_most = most != n_of_time.end() && 2 * most->second > view.n_present;
+    return n_of_time.contains(view.timestamp_ns) && (!is_of_most || is_same_time(most->first, view.timestamp_ns));
 }
 
 void VirtualCamera::check_slot(const CameraEventView& view, std::uint32_t board, const Event& event) {
@@ -318,18 +326,25 @@ bool is_disturbed(const simulate::ChainTroubles& troubles, std::uint32_t board) 
 }
 
 /// Follows, in the order of events, which boards the others wait for. They wait for a board whose fragment is lost; a
-/// board whose fragment does not arrive in time is silent, and they do not wait for it until it has sent again.
+/// board whose fragment does not arrive in time is silent, and they do not wait for it until it has sent again. The
+/// same holds for a group, from which nothing comes as long as fewer than half of its boards send. When they send
+/// again, the few fragments of the events before wait for a time-out in the builder, and later events wait for these.
 class WaitedFor {
   public:
     WaitedFor(const CameraScenario& scenario, const std::map<std::uint32_t, VirtualCamera::Event>& events)
         : scenario_(scenario), events_(events) {}
 
-    /// Takes the arrival at each board, event by event.
+    /// Takes the arrival at each board, event by event. Where fewer than half of the boards came, most of a group may
+    /// have come, and wait for the others of theirs.
     bool came_in_time(std::uint32_t board, std::uint32_t number, const VirtualCamera::Event& event) {
-        const Nanoseconds half_ns = event.half_came_ns(), came_ns = event.came_ns[board];
+        const bool has_half = event.half_came_ns() != 0;
+        const Nanoseconds half_ns = has_half ? event.half_came_ns() : event.first_came_ns();
+        const Nanoseconds came_ns = event.came_ns[board];
         Board& is = boards_[board];
         const bool has_just_lost = std::exchange(is.n_after_loss, is.n_after_loss + 1) < n_doubtful;
-        if (came_ns == 0 || event.overtaken.contains(board)) {
+        const bool has_group = have_half_come(event, board, scenario_.n_groups);
+        is.was_group_gone |= !has_group;
+        if (came_ns == 0 || event.overtaken.contains(board) || !has_group) {
             is.since_ns = is.since_ns == 0 ? half_ns : is.since_ns;
             is.n_after_loss = 0;
             return false;
@@ -339,6 +354,8 @@ class WaitedFor {
         const bool is_late = waited_ns > scenario_.timeout_ns / 2 || came_ns > pushed_out_ns(number);
         if (came_ns > is.since_ns + apart_ns) is.since_ns = 0;  // the board has sent since then
         if (is_late) is.silent_until_ns = came_ns + apart_ns;
+        if (std::exchange(is.was_group_gone, false) && is_late && scenario_.n_groups > 1)
+            is.silent_until_ns += scenario_.timeout_ns;
         return !is_late && !was_silent && !has_just_lost;
     }
 
@@ -346,6 +363,7 @@ class WaitedFor {
     struct Board {
         Nanoseconds since_ns = 0, silent_until_ns = 0;  ///< since when the others wait; 0: they do not
         std::uint32_t n_after_loss = n_doubtful;        ///< events since the board lost one
+        bool was_group_gone = false;                    ///< fewer than half of its group sent an event since it came
     };
     static constexpr std::uint32_t n_doubtful = 2;  ///< a group's boards may reach a lost event with the next ones
     /// When half of the boards had reached half a window further.
@@ -443,10 +461,10 @@ std::vector<std::string> judge(const VirtualCamera& camera, const CameraScenario
     WaitedFor waited_for(scenario, camera.events());
     for (const auto& [number, event] : camera.events()) {
         if (event.n_taken > 1) findings.push_back(fmt::format("event {} was taken {} times", number, event.n_taken));
-        if (event.half_came_ns() == 0) continue;  // its group may have dropped it
-        if (event.n_taken == 0) findings.push_back(fmt::format("event {} came, and was not taken", number));
+        const bool has_half = event.half_came_ns() != 0;  // or its groups may have dropped it
+        if (has_half && event.n_taken == 0) findings.push_back(fmt::format("event {} came, and was not taken", number));
         for (std::uint32_t board = 0; board < VirtualCamera::n_boards; ++board) {
-            const bool must_be_there = waited_for.came_in_time(board, number, event) && event.n_taken > 0 &&
+            const bool must_be_there = waited_for.came_in_time(board, number, event) && has_half && event.n_taken > 0 &&
                                        have_half_come(event, board, scenario.n_groups);
             if (must_be_there && !event.present.contains(board) && !is_disturbed(scenario.troubles, board))
                 findings.push_back(fmt::format("event {} lacks board {}, which had come in time", number, board));

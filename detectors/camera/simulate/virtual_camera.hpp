@@ -56,6 +56,7 @@ class VirtualCamera {
         std::array<std::uint64_t, n_boards> times_ns{};  ///< time stamp of each board's fragment
 
         Nanoseconds last_came_ns() const noexcept { return *std::ranges::max_element(came_ns); }
+        Nanoseconds first_came_ns() const noexcept;
         /// When the fragments of half of the boards had arrived; 0: they did not.
         Nanoseconds half_came_ns() const;
     };

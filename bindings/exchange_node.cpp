@@ -107,8 +107,8 @@ class ExchangeHandle final : public NodeHandle<pipeline::ExchangeNode> {
         nb::dict result = latency_of(node_->latency());
         const exchange::BuilderUnit* builder = node_->station().builder();
         if (builder == nullptr) return result;
-        result["ready_to_built"] = latency_of(builder->ready_to_built());
-        result["first_to_built"] = latency_of(builder->first_to_built());
+        result["ready_to_built"] = latency_of(builder->output().ready_to_built());
+        result["first_to_built"] = latency_of(builder->output().first_to_built());
         return result;
     }
 };

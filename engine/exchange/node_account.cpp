@@ -17,12 +17,12 @@ NodeAccount account_of(const Station& station) {
         }
     if (const BuilderUnit* builder = station.builder()) {
         for (std::uint16_t unit = 0; unit < farm.readouts.size(); ++unit) {
-            const Arrivals& arrivals = builder->arrivals(unit);
+            const Arrivals& arrivals = builder->senders().arrivals(unit);
             const Node node = farm.readouts[unit];
             account.come_from[node] = {arrivals.newest(), arrivals.n_come(), arrivals.n_given_up(),
-                                       builder->is_up(unit) ? 1U : 0U, station.came_life(node)};
+                                       builder->senders().is_up(unit) ? 1U : 0U, station.came_life(node)};
         }
-        for (const auto& last : builder->handed_on())
+        for (const auto& last : builder->output().handed_on())
             if (last.is_known) account.handed_on[last.mep] = last.n_missing;
     }
     const EventManager* manager = station.manager();

@@ -380,7 +380,7 @@ void ExchangeNode::add_buffers(BufferLevels& levels) const {
     if (ring_) levels["readout"] = {ring_->n_buffers(), ring_->n_free()};
     const exchange::BuilderUnit* const builder = station_->builder();
     if (builder == nullptr) return;
-    const std::uint64_t n_slots = builder->n_slots();
+    const std::uint64_t n_slots = config_.exchange.n_credits;
     levels["builder"] = {n_slots, n_slots - builder->counters()[exchange::BuilderCounter::slots_used]};
 }
 

@@ -9,7 +9,7 @@
 #include <string>
 #include <vector>
 
-#include "exchange/builder_unit.hpp"
+#include "exchange/builder/builder_unit.hpp"
 #include "exchange/event_manager/event_manager.hpp"
 #include "exchange/readout_unit.hpp"
 

@@ -47,11 +47,11 @@ void Station::follow(Nanoseconds now_ns) noexcept {
 
 /// Sends all that this node knows, in as many messages as needed. Returns true when all is sent.
 bool Station::tell_follow() noexcept {
-    const auto slots = builder_ ? builder_->noted_slots() : std::span<const Assignment>{};
+    const auto slots = builder_ ? builder_->credits().noted_slots() : std::span<const Assignment>{};
     for (bool is_last = false; !is_last;) {
         const Outbox::Message message = outbox_->try_open(MessageType::follow);
         if (message == Outbox::none) return false;
-        outbox_->try_add(message, builder_ ? builder_->noted_totals() : Totals{});
+        outbox_->try_add(message, builder_ ? builder_->credits().noted_totals() : Totals{});
         const std::size_t n_entries = place_bytes_ / entry_bytes;  // as many as fit into the standby's place
         for (std::size_t n = 1; n < n_entries && n_told_ < slots.size(); ++n)
             outbox_->try_add(message, slots[n_told_++]);

@@ -309,8 +309,9 @@ class Oracle {
         const auto& readout = *sender.station().readout();
         const auto& builder = *receiver.station().builder();
         const std::uint16_t unit = roles_.readout_of[from], builder_unit = roles_.builder_of[to];
-        const auto& arrivals = builder.arrivals(unit);
-        if (!readout.is_live(builder_unit) || !builder.is_up(unit)) return;  // one of them has written the other off
+        const auto& arrivals = builder.senders().arrivals(unit);
+        if (!readout.is_live(builder_unit) || !builder.senders().is_up(unit))
+            return;  // one of them has written the other off
         const std::uint32_t n_sent = readout.n_numbered(builder_unit);
         if (arrivals.newest() > n_sent)
             find("node {} sent {} MFPs to node {}, where number {} came", from, n_sent, to, arrivals.newest());
@@ -342,7 +343,7 @@ class Oracle {
             ++(one.built->missing.empty() ? n_complete : n_incomplete);
             if (!untold.contains(one.built->mep)) continue;
             --n_lost;
-            const auto& last = one.process->station().builder()->handed_on();
+            const auto& last = one.process->station().builder()->output().handed_on();
             if (std::ranges::none_of(last, [&](const auto& is) { return is.is_known && is.mep == one.built->mep; }))
                 find("MEP {} is lost for the manager, and node {}, which built it, does not say so", one.built->mep,
                      one.node);

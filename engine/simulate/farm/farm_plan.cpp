@@ -85,7 +85,8 @@ void add_nodes(FarmLoad& load, const SimulatedFarm& farm) {
         load.behind_ns =
             std::max(load.behind_ns, static_cast<Nanoseconds>(process.count("generator", "behind_ns_max")));
         load.n_overruled += process.count("readout", "barriers_overruled");
-        if (process.station().builder() != nullptr) latency.merge(process.station().builder()->ready_to_built());
+        if (process.station().builder() != nullptr)
+            latency.merge(process.station().builder()->output().ready_to_built());
     }
     constexpr std::array shares{0.5, 0.99, 0.999, 1.0};
     for (std::size_t i = 0; i < shares.size() && latency.count() > 0; ++i)

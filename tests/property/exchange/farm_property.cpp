@@ -81,7 +81,7 @@ std::uint64_t n_after_the_last(const FarmRig& rig) {
                 farm.builder_of[to] == no_unit)
                 continue;
             const std::uint32_t sent = rig.members[from].station->readout()->n_numbered(farm.builder_of[to]);
-            n += sent - rig.members[to].station->builder()->arrivals(farm.readout_of[from]).newest();
+            n += sent - rig.members[to].station->builder()->senders().arrivals(farm.readout_of[from]).newest();
         }
     return n;
 }
@@ -99,7 +99,7 @@ Account account_of(const FarmRig& rig) {
         for (const auto& member : *all) {
             if (!member.sink) continue;
             std::set<std::uint64_t> last;
-            for (const auto& one : member.station->builder()->handed_on())
+            for (const auto& one : member.station->builder()->output().handed_on())
                 if (one.is_known) last.insert(one.mep);
             for (const auto& [mep, n_missing] : member.sink->missing_of) {
                 RC_ASSERT(!untold.contains(mep) || last.contains(mep));  // its last words name it

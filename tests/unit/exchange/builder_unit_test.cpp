@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // A builder unit alone: which packets it hands on, with what missing and why, and the outcome of each MFP.
-#include "exchange/builder_unit.hpp"
+#include "exchange/builder/builder_unit.hpp"
 
 #include <gmock/gmock.h>
 
@@ -170,16 +170,16 @@ TEST(BuilderUnit, HandsOnAPacketOfAllUnitsOnceTheManagerNamedIt) {
     rig.sink.over = {0};
     rig.work();
     EXPECT_EQ(rig[slots_used], 0U);
-    EXPECT_TRUE(rig.unit.is_idle());
+    EXPECT_TRUE(rig.unit.is_empty() && rig.unit.credits().is_empty());
     const std::vector<Credit> credits = rig.credits();
     ASSERT_EQ(credits.size(), 1U);
     EXPECT_EQ(credits[0].mep, 5U);
     EXPECT_EQ(credits[0].use, rig.use[0] + 1);
     EXPECT_EQ(credits[0].slot, 0U);
     EXPECT_EQ(credits[0].n_missing, 0U);
-    EXPECT_TRUE(rig.unit.handed_on()[0].is_known);
-    EXPECT_EQ(rig.unit.handed_on()[0].mep, 5U);
-    EXPECT_FALSE(rig.unit.handed_on()[1].is_known);
+    EXPECT_TRUE(rig.unit.output().handed_on()[0].is_known);
+    EXPECT_EQ(rig.unit.output().handed_on()[0].mep, 5U);
+    EXPECT_FALSE(rig.unit.output().handed_on()[1].is_known);
 }
 
 TEST(BuilderUnit, ASinkWithoutRoomIsAskedAgain) {
@@ -430,8 +430,8 @@ TEST(BuilderUnit, ALostConnectionGivesPlacesBack) {
     rig.unit.on_connection(1, false);
     EXPECT_EQ(rig[slots_used], 0U);
     EXPECT_EQ(rig[sources_missing], 1U);
-    EXPECT_FALSE(rig.unit.is_up(1));
-    EXPECT_TRUE(rig.unit.is_up(0));
+    EXPECT_FALSE(rig.unit.senders().is_up(1));
+    EXPECT_TRUE(rig.unit.senders().is_up(0));
 }
 
 /// Its own account no longer holds the MFPs that it sent.
@@ -460,13 +460,13 @@ TEST(BuilderUnit, AMessageThatIsRepeatedIsCountedBesideItsOutcome) {
     EXPECT_FALSE(rig.come(0, header, Rig::mfp_of(0, 5)));
     EXPECT_EQ(rig[mfps_repeated], 1U);
     EXPECT_EQ(rig[mfps_duplicate], 1U);
-    EXPECT_EQ(rig.unit.arrivals(0).n_come(), 1U);
+    EXPECT_EQ(rig.unit.senders().arrivals(0).n_come(), 1U);
     rig.unit.on_connection(0, true);
-    EXPECT_EQ(rig.unit.arrivals(0).newest(), 1U) << "said again";
+    EXPECT_EQ(rig.unit.senders().arrivals(0).newest(), 1U) << "said again";
     rig.unit.on_connection(0, false);
     EXPECT_EQ(rig[taken_from_dead_readout], 1U);
     rig.unit.on_connection(0, true);
-    EXPECT_EQ(rig.unit.arrivals(0).newest(), 0U);
+    EXPECT_EQ(rig.unit.senders().arrivals(0).newest(), 0U);
 }
 
 TEST(BuilderUnit, InPullItAsksThoseWhoAreThere) {
@@ -557,10 +557,10 @@ TEST(BuilderUnit, TimesFromTheFirstPartAndFromItsSource) {
     rig.clock.advance(timeout_ns / 2);
     rig.come(1, rig.header(1, 5), Rig::mfp_of(1, 5, run_id, packing, ready_ns + 500'000));
     rig.work();
-    EXPECT_EQ(rig.unit.ready_to_built().count(), 1U);
-    EXPECT_EQ(rig.unit.first_to_built().count(), 1U);
-    EXPECT_NEAR(rig.unit.ready_to_built().mean_ns(), 1'000'000 + timeout_ns / 2, 1);
-    EXPECT_NEAR(rig.unit.first_to_built().mean_ns(), timeout_ns / 2, 1);
+    EXPECT_EQ(rig.unit.output().ready_to_built().count(), 1U);
+    EXPECT_EQ(rig.unit.output().first_to_built().count(), 1U);
+    EXPECT_NEAR(rig.unit.output().ready_to_built().mean_ns(), 1'000'000 + timeout_ns / 2, 1);
+    EXPECT_NEAR(rig.unit.output().first_to_built().mean_ns(), timeout_ns / 2, 1);
 }
 
 TEST(BuilderUnit, WhatIsLeftAtTheEndIsCountedOnce) {

@@ -143,7 +143,8 @@ TEST(Failure, ABuilderThatGoesOnTellsWhatBecameOfItsPackets) {
     EXPECT_EQ(manager.lost_builders().front().account.life, rig.members[3].station->life());
     const std::set<std::uint64_t> lost(manager.lost_meps().begin(), manager.lost_meps().end());
     std::uint64_t n_built_all_the_same = 0;
-    for (const auto& last : builder.handed_on()) n_built_all_the_same += last.is_known && lost.contains(last.mep);
+    for (const auto& last : builder.output().handed_on())
+        n_built_all_the_same += last.is_known && lost.contains(last.mep);
     EXPECT_GT(n_built_all_the_same, 0U);
     const auto& told = manager.lost_builders().front().account;
     EXPECT_EQ(rig.members[3].sink->n_taken, told.n_complete + told.n_incomplete + n_built_all_the_same);
@@ -174,8 +175,8 @@ TEST(Failure, WithoutTheManagerWhatIsBegunIsBuilt) {
                 for (const std::uint16_t unit :
                      {std::uint16_t{1}, std::uint16_t{2}}) {  // of nodes 1 and 2, which live as long
                     const std::uint32_t n_sent = rig.members[unit].station->readout()->n_numbered(node - 1);
-                    EXPECT_EQ(builder.arrivals(unit).newest(), n_sent) << node << " from " << unit;
-                    EXPECT_EQ(builder.arrivals(unit).n_come(), n_sent);
+                    EXPECT_EQ(builder.senders().arrivals(unit).newest(), n_sent) << node << " from " << unit;
+                    EXPECT_EQ(builder.senders().arrivals(unit).n_come(), n_sent);
                 }
             }
         }
@@ -458,7 +459,7 @@ TEST(End, WhatATransportNeverReportsIsCountedAsInFlight) {
     const ReadoutUnit& readout = *rig.members[1].station->readout();
     EXPECT_GT(rig.count(1, "readout", "mfps_in_flight_at_end"), 0U);
     EXPECT_EQ(rig.count(1, "readout", "mfps_in_flight_at_end"), readout.n_in_flight(0));
-    const Arrivals& arrivals = rig.members[2].station->builder()->arrivals(0);
+    const Arrivals& arrivals = rig.members[2].station->builder()->senders().arrivals(0);
     EXPECT_EQ(readout.n_numbered(0) - arrivals.newest(), readout.n_in_flight(0));
     expect_readout_to_balance(rig, 1);
     rig.members[1].fabric->disconnect(2);  // which reports them, after all is counted
@@ -480,7 +481,7 @@ TEST(End, WheneverThreadsStopAllIsAccountedFor) {
                           rig.count(node, "builder", "meps_complete") + rig.count(node, "builder", "meps_left"));
                 for (const std::uint16_t from : {std::uint16_t{0}, std::uint16_t{1}, std::uint16_t{2}})
                     n_under_way += rig.members[from].station->readout()->n_numbered(node) -
-                                   rig.members[node].station->builder()->arrivals(from).newest();
+                                   rig.members[node].station->builder()->senders().arrivals(from).newest();
             }
             EXPECT_EQ(rig.sum("readout", {"mfps_sent", "mfps_in_flight_at_end"}),
                       rig.sum("builder", {"mfps_received", "mfps_cut"}) + n_under_way);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "exchange/arrivals.hpp"
+#include "exchange/builder/arrivals.hpp"
 
 #include <algorithm>
 #include <bit>

@@ -211,8 +211,8 @@ class BuildTaker final : public Taker {
     std::size_t take() override {
         const std::size_t n_done = intake_->receive_work() + intake_->build_work();
         camera::CameraPart part;
-        while (intake_->builder().try_take(part)) held_.push_back(part.buffer);
-        for (; held_.size() > n_held_; held_.pop_front()) intake_->builder().give_back(held_.front());
+        while (intake_->builder().output().try_take(part)) held_.push_back(part.buffer);
+        for (; held_.size() > n_held_; held_.pop_front()) intake_->builder().output().give_back(held_.front());
         return n_done;
     }
     void check(std::size_t n_events) const override {

@@ -135,8 +135,8 @@ pipeline::Stage CameraBoards::build_stage() {
 
 void CameraBoards::add_buffers(pipeline::BufferLevel& level) const noexcept {
     for (const auto& intake : intakes_) {
-        level.n_buffers += intake->builder().buffers().n_buffers();
-        level.n_free += intake->builder().n_free();
+        level.n_buffers += intake->builder().output().memory().n_buffers();
+        level.n_free += intake->builder().output().n_free();
     }
 }
 

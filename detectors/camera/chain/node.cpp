@@ -16,7 +16,7 @@ CameraNode::CameraNode(const CameraNodeConfig& config, const Clock& clock, Threa
       runner_(clock, threads) {
     std::vector<pipeline::Stage> stages{boards_.receive_stage(), boards_.build_stage()};
     std::ranges::move(
-        outlet_.stages([this](std::uint32_t group) { return boards_.intake(group).builder().has_parts(); }),
+        outlet_.stages([this](std::uint32_t group) { return boards_.intake(group).builder().output().has_parts(); }),
         std::back_inserter(stages));
     runner_.tell_in(page_);
     runner_.add({std::move(stages), config.threads, config.wait});

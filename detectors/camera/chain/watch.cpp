@@ -125,7 +125,7 @@ pipeline::States CameraWatch::states() const {
     }
     const CameraIntake& first = *intakes_.front();
     states["receive"] = first.backend().describe();
-    states["memory"] = pipeline::memory_words(first.builder().buffers());
+    states["memory"] = pipeline::memory_words(first.builder().output().memory());
     return states;
 }
 

@@ -70,6 +70,11 @@ void vote(T& leading, std::int32_t& votes, T other, std::int32_t n, Same is_same
     }
 }
 
+/// Compares event numbers, which wrap.
+constexpr bool is_before(std::uint32_t a, std::uint32_t b) noexcept {
+    return static_cast<std::int32_t>(a - b) < 0;
+}
+
 /// True if two times of an event agree: the boards' clocks may differ by a microsecond.
 constexpr bool is_same_time(std::uint64_t timestamp_ns, std::uint64_t other_ns) noexcept {
     constexpr std::uint64_t tolerance_ns = 1000;

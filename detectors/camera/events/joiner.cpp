@@ -9,13 +9,6 @@
 #include "core/errors.hpp"
 
 namespace anello::camera {
-namespace {
-
-bool is_before(std::uint32_t a, std::uint32_t b) noexcept {
-    return static_cast<std::int32_t>(a - b) < 0;
-}
-
-}  // namespace
 
 CameraJoiner::CameraJoiner(const CameraJoinerConfig& config, std::vector<CameraBuilder*> builders, const Clock& clock,
                            CounterPage& page)
@@ -59,8 +52,8 @@ bool CameraJoiner::try_take(CameraEventView& view) noexcept {
 
 void CameraJoiner::take_heads() noexcept {
     for (Group& group : groups_) {
-        group.handed_on_until_ns = group.builder->handed_on_until_ns();
-        while (!group.has_head && group.builder->try_take(group.head)) {
+        group.handed_on_until_ns = group.builder->output().handed_on_until_ns();
+        while (!group.has_head && group.builder->output().try_take(group.head)) {
             if (!group.head.end_of_run) counters_.add(CameraJoinCounter::parts_in);
             group.is_silent = false;
             group.has_head = !is_late(group);
@@ -86,7 +79,7 @@ void CameraJoiner::drop(Group& group) noexcept {
     if (group.head.end_of_run) return;
     counters_.add(CameraJoinCounter::parts_late);
     counters_.add(CameraJoinCounter::fragments_late, group.head.n_present);
-    group.builder->give_back(group.head.buffer);
+    group.builder->output().give_back(group.head.buffer);
 }
 
 /// True if every group has a next part or is silent. A group that has given a part of this run will at least report its
@@ -198,8 +191,8 @@ void CameraJoiner::add_part(std::uint32_t group_index, CameraEventView& view) no
     if (is_first) view.timestamp_ns = part.timestamp_ns;
     vote(view.timestamp_ns, timestamp_votes_, part.timestamp_ns, part.timestamp_votes, is_same_time);
     vote(view.trigger_tag, tag_votes_, part.trigger_tag, part.tag_votes);
-    view.base[group_index] = group.builder->event(part.buffer).data();
-    view.present.add_all(group.builder->present(part.buffer));
+    view.base[group_index] = group.builder->output().event(part.buffer).data();
+    view.present.add_all(group.builder->output().present(part.buffer));
     view.n_present += part.n_present;
     view.first_ns = is_first ? part.first_ns : std::min(view.first_ns, part.first_ns);
     view.closed_ns = std::max(view.closed_ns, part.closed_ns);
@@ -212,13 +205,13 @@ void CameraJoiner::release(const CameraEventView& view) noexcept {
     for (std::size_t i = 0; i < groups_.size(); ++i) {
         if (view.base[i] == nullptr) continue;
         CameraBuilder& builder = *groups_[i].builder;
-        builder.give_back(builder.buffer_of(view.base[i]));
+        builder.output().give_back(builder.output().buffer_of(view.base[i]));
     }
 }
 
 bool CameraJoiner::is_empty() const noexcept {
     return std::none_of(groups_.begin(), groups_.end(),
-                        [](const Group& group) { return group.has_head || group.builder->has_parts(); });
+                        [](const Group& group) { return group.has_head || group.builder->output().has_parts(); });
 }
 
 }  // namespace anello::camera

@@ -74,7 +74,7 @@ class Input final : public pipeline::ExchangeInput {
             const std::size_t n_built = boards_.intake(0).build_work();
             return n_built + packer_.do_work() * pipeline::rest_below_datagrams;
         };
-        build.is_drained = [this] { return boards_.is_drained() && !boards_.intake(0).builder().has_parts(); };
+        build.is_drained = [this] { return boards_.is_drained() && !boards_.intake(0).builder().output().has_parts(); };
         return {{std::move(receive), std::move(build)}, threads_, wait_};
     }
 

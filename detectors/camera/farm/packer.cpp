@@ -30,7 +30,7 @@ std::size_t CameraPacker::do_work() noexcept {
     if (!packer_.try_begin()) return 0;
     std::size_t n_done = 0;
     for (; n_done < max_per_step; ++n_done) {
-        has_part_ = has_part_ || builder_.try_take(part_);
+        has_part_ = has_part_ || builder_.output().try_take(part_);
         if (!has_part_ || !try_pass_on(part_)) break;
         has_part_ = false;
     }
@@ -50,7 +50,7 @@ bool CameraPacker::try_pass_on(const CameraPart& part) noexcept {
     } else if (!try_pack(part)) {
         return false;
     }
-    builder_.give_back(part.buffer);
+    builder_.output().give_back(part.buffer);
     return true;
 }
 
@@ -87,11 +87,11 @@ void CameraPacker::write(std::span<std::byte> group, const CameraPart& part) con
                                              .timestamp_ns = part.timestamp_ns,
                                              .first_ns = part.first_ns,
                                              .closed_ns = part.closed_ns});
-    const BoardSet& present = builder_.present(part.buffer);
+    const BoardSet& present = builder_.output().present(part.buffer);
     for (std::uint32_t i = 0; i < boards.count; ++i)
         if (present.contains(boards.first + i)) wire::camera_group::set_present(group, i);
-    std::memcpy(group.data() + wire::camera_group::slots_offset(boards.count), builder_.event(part.buffer).data(),
-                boards.count * slot_bytes);
+    std::memcpy(group.data() + wire::camera_group::slots_offset(boards.count),
+                builder_.output().event(part.buffer).data(), boards.count * slot_bytes);
 }
 
 }  // namespace anello::camera

@@ -69,7 +69,7 @@ VirtualCamera::VirtualCamera(const CameraScenario& scenario)
     wire_.watch([this](std::uint32_t board, std::span<const std::byte> datagram) { see(board, datagram); });
     std::vector<pipeline::Stage> stages{boards_.receive_stage(), boards_.build_stage()};
     std::ranges::move(
-        outlet_->stages([this](std::uint32_t group) { return boards_.intake(group).builder().has_parts(); }),
+        outlet_->stages([this](std::uint32_t group) { return boards_.intake(group).builder().output().has_parts(); }),
         std::back_inserter(stages));
     runner_.add({std::move(stages), config_.threads, config_.wait});
     const CameraSourceConfig sent = source_config();

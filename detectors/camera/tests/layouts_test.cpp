@@ -119,16 +119,17 @@ class LayoutRig {
     void take() {
         CameraBuilder& builder = intake->builder();
         CameraPart part;
-        while (builder.try_take(part)) {
+        while (builder.output().try_take(part)) {
             if (part.end_of_run) continue;
             auto& fragments = events[{part.run_id, part.event_number}];
             for (std::uint32_t board = 0; board < n_boards; ++board) {
-                if (!builder.present(part.buffer).contains(board)) continue;
-                const std::byte* slot = builder.event(part.buffer).data() + board * builder.config().shape.slot_bytes();
+                if (!builder.output().present(part.buffer).contains(board)) continue;
+                const std::byte* slot =
+                    builder.output().event(part.buffer).data() + board * builder.config().shape.slot_bytes();
                 EXPECT_EQ(test::fault_of(slot, part.run_id, part.event_number, board), "");
                 fragments[board] = Bytes(slot, slot + wire::camera::header_bytes + 100);
             }
-            builder.give_back(part.buffer);
+            builder.output().give_back(part.buffer);
         }
     }
     std::uint64_t value(CameraBuildCounter counter) const { return intake->builder().counters()[counter]; }
@@ -156,11 +157,12 @@ Events reference(const std::vector<Sent>& run, const Layout& layout, CameraBuild
     }
     builder.finish();
     CameraPart part;
-    while (builder.try_take(part)) {
+    while (builder.output().try_take(part)) {
         if (part.end_of_run) continue;
         for (std::uint32_t board = 0; board < n_boards; ++board) {
-            const std::byte* slot = builder.event(part.buffer).data() + board * builder.config().shape.slot_bytes();
-            if (builder.present(part.buffer).contains(board))
+            const std::byte* slot =
+                builder.output().event(part.buffer).data() + board * builder.config().shape.slot_bytes();
+            if (builder.output().present(part.buffer).contains(board))
                 events[{part.run_id, part.event_number}][board] = Bytes(slot, slot + wire::camera::header_bytes + 100);
         }
     }

@@ -132,17 +132,17 @@ void CameraRig::work() {
 
 void CameraRig::take_all() {
     CameraPart part;
-    while (builder.try_take(part)) {
+    while (builder.output().try_take(part)) {
         parts.push_back({part, {}});
         if (part.end_of_run) continue;
-        const BoardSet& present = builder.present(part.buffer);
+        const BoardSet& present = builder.output().present(part.buffer);
         parts.back().present = present;
         EXPECT_EQ(present.count(), part.n_present);
         const CameraBuilderConfig& config = builder.config();
         for (std::uint32_t i = 0; i < config.boards.count; ++i) {
             const std::uint32_t board = config.boards.first + i;
             if (!present.contains(board)) continue;
-            const std::byte* slot = builder.event(part.buffer).data() + i * config.shape.slot_bytes();
+            const std::byte* slot = builder.output().event(part.buffer).data() + i * config.shape.slot_bytes();
             const std::uint32_t unused = 32 - config.event_number_bits;
             EXPECT_EQ(fault_of(slot, part.run_id, part.event_number << unused >> unused, board), "");
         }
@@ -152,7 +152,7 @@ void CameraRig::take_all() {
 }
 
 void CameraRig::give_back_held() {
-    for (const std::uint32_t buffer : held) builder.give_back(buffer);
+    for (const std::uint32_t buffer : held) builder.output().give_back(buffer);
     held.clear();
 }
 

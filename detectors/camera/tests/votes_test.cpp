@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "camera/events/builder/votes.hpp"
+#include "camera/events/boards/votes.hpp"
 
 #include <gmock/gmock.h>
 
@@ -40,8 +40,8 @@ TEST(CameraVotes, WhoIsSilentHasNoVote) {
     for (std::uint32_t board = 0; board < 4; ++board) votes.enrol(board, board / 2);
     EXPECT_EQ(votes.count({1, 0}, 1).n_voters, 4U);
     EXPECT_EQ(votes.count({1, 0}, 1).n_for, 0U);
-    votes.stand(0, {1, 100});
-    votes.say(0, BoardVote::in_step);
+    votes.set_position(0, {1, 100});
+    votes.set_vote(0, BoardVote::in_step);
     votes.claim(1, {1, 105}, 10);
     votes.claim(2, {1, 107}, 20);
     votes.claim(3, {2, 107}, 0);
@@ -50,14 +50,16 @@ TEST(CameraVotes, WhoIsSilentHasNoVote) {
     EXPECT_EQ(votes.count({1, 107}, 1, {.lasts_ns = 20}).n_for, 2U) << "who is there need not have said so for long";
     EXPECT_EQ(votes.count({1, 107}, 0).n_for, 2U) << "the first group's own is elsewhere by its own account";
     EXPECT_FALSE(votes.count({1, 108}, 1).is_majority());
-    votes.say(3, BoardVote::silent);
+    EXPECT_EQ(votes.n_voters(), 4U);
+    votes.set_vote(3, BoardVote::silent);
+    EXPECT_EQ(votes.n_voters(), 3U);
     EXPECT_TRUE(votes.count({1, 108}, 1).is_majority());
     EXPECT_EQ(votes.n_in_step(0), 1U);
     EXPECT_EQ(votes.n_in_step(1), 0U);
-    votes.say(2, BoardVote::in_step);
-    votes.stand(1, {1, 107});
+    votes.set_vote(2, BoardVote::in_step);
+    votes.set_position(1, {1, 107});
     EXPECT_EQ(votes.n_in_step(0), 2U);
-    votes.stand(1, {1, 108});
+    votes.set_position(1, {1, 108});
     EXPECT_EQ(votes.n_in_step(0), 1U) << "the other group is a window away";
 }
 

@@ -6,7 +6,7 @@
 #include <string>
 #include <vector>
 
-#include "camera/events/builder/votes.hpp"
+#include "camera/events/boards/votes.hpp"
 #include "camera/events/event.hpp"
 #include "camera/events/intake_choice.hpp"
 #include "core/words.hpp"

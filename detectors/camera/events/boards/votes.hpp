@@ -42,11 +42,11 @@ class CameraVotes {
     /// At set-up: gives a vote to this board, which this group receives. Other boards have no vote.
     void enrol(std::uint32_t board, std::uint32_t group) noexcept;
 
-    void say(std::uint32_t board, BoardVote vote) noexcept;
+    void set_vote(std::uint32_t board, BoardVote vote) noexcept;
     /// Sets the board's vote to elsewhere. lasts_ns: how long the board has made this claim.
     void claim(std::uint32_t board, CameraPosition at, Nanoseconds lasts_ns) noexcept;
     /// Sets the position of the group's boards in step.
-    void stand(std::uint32_t group, CameraPosition at) noexcept;
+    void set_position(std::uint32_t group, CameraPosition at) noexcept;
 
     /// Counts the votes for a position within a window of `at`. In the asking group only claims count, as its boards in
     /// step are at another position.
@@ -58,6 +58,7 @@ class CameraVotes {
     Count count(CameraPosition at, std::uint32_t asking_group) const noexcept {
         return count(at, asking_group, Rules());
     }
+    std::uint32_t n_voters() const noexcept;  ///< Number of boards that have a vote.
     /// Number of boards in step at this group's position: its own, and those of groups within a window of it.
     std::uint32_t n_in_step(std::uint32_t group) const noexcept;
     static constexpr std::uint64_t packed(CameraPosition at) noexcept {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "camera/events/builder/votes.hpp"
+#include "camera/events/boards/votes.hpp"
 
 #include <algorithm>
 
@@ -7,10 +7,10 @@ namespace anello::camera {
 
 void CameraVotes::enrol(std::uint32_t board, std::uint32_t group) noexcept {
     boards_[board].group = static_cast<std::uint8_t>(group);
-    say(board, BoardVote::nothing);
+    set_vote(board, BoardVote::nothing);
 }
 
-void CameraVotes::say(std::uint32_t board, BoardVote vote) noexcept {
+void CameraVotes::set_vote(std::uint32_t board, BoardVote vote) noexcept {
     boards_[board].vote.store(vote, std::memory_order_relaxed);
 }
 
@@ -20,7 +20,7 @@ void CameraVotes::claim(std::uint32_t board, CameraPosition at, Nanoseconds last
     boards_[board].vote.store(BoardVote::elsewhere, std::memory_order_release);  // pairs with the acquire in count
 }
 
-void CameraVotes::stand(std::uint32_t group, CameraPosition at) noexcept {
+void CameraVotes::set_position(std::uint32_t group, CameraPosition at) noexcept {
     groups_[group].position.store(packed(at), std::memory_order_relaxed);
 }
 
@@ -38,6 +38,12 @@ CameraVotes::Count CameraVotes::count(CameraPosition at, std::uint32_t asking_gr
         count.n_for += agree(unpacked(position.load(std::memory_order_relaxed)), at) ? 1 : 0;
     }
     return count;
+}
+
+std::uint32_t CameraVotes::n_voters() const noexcept {
+    return static_cast<std::uint32_t>(std::count_if(boards_.begin(), boards_.end(), [](const Board& board) {
+        return board.vote.load(std::memory_order_relaxed) != BoardVote::silent;
+    }));
 }
 
 std::uint32_t CameraVotes::n_in_step(std::uint32_t group) const noexcept {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "camera/events/builder/hold.hpp"
+#include "camera/events/boards/hold.hpp"
 
 #include <algorithm>
 #include <cstring>
@@ -16,6 +16,12 @@ CameraHold::CameraHold(std::uint32_t n_boards, std::uint32_t per_board, std::siz
       bytes_(std::make_unique<std::byte[]>(n_boards * per_board_ * slot_bytes)) {
     for (Queue& queue : queues_)
         for (std::uint32_t i = 0; i < per_board_; ++i) queue.places[i] = static_cast<std::uint8_t>(i);
+}
+
+bool CameraHold::contains(std::uint32_t board_index, std::span<const std::byte> bytes) const noexcept {
+    for (std::uint32_t i = 0; i < size(board_index); ++i)
+        if (std::ranges::equal(at(board_index, i).bytes, bytes)) return true;
+    return false;
 }
 
 void CameraHold::put(std::uint32_t board_index, const wire::camera::Header& header, std::span<const std::byte> bytes,

@@ -33,6 +33,8 @@ class CameraHold {
     const Datagram& at(std::uint32_t board_index, std::uint32_t i) const noexcept {
         return datagrams_[board_index * per_board_ + queues_[board_index].places[i]];
     }
+    /// True if a datagram of this board with these bytes is held.
+    bool contains(std::uint32_t board_index, std::span<const std::byte> bytes) const noexcept;
     /// Copies the datagram. The board must not be full.
     void put(std::uint32_t board_index, const wire::camera::Header& header, std::span<const std::byte> bytes,
              bool is_followed) noexcept;

@@ -72,8 +72,8 @@ bool OpenEvents::end_run(bool is_outvoted) noexcept {
     return output_.try_give(end);
 }
 
-/// It is a time of arrival, so that the event that waits sets its limit by when it may have arrived: after a pause, that
-/// was long before it was read.
+/// It is a time of arrival, so that the event that waits sets its limit by when it may have arrived: after a pause,
+/// that was long before it was read.
 void OpenEvents::publish_time() noexcept {
     const bool is_waiting = window_.has_open() && window_.head_place().is_due;
     output_.publish_time(is_waiting ? std::min(times_.input_ns, window_.head_place().due_after_ns) : times_.input_ns);

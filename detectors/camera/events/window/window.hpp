@@ -82,8 +82,8 @@ class CameraWindow {
     void enter(Place& place) noexcept;
     /// Takes a buffer for an event that has not begun.
     bool try_reserve(Place& place, std::uint32_t number) noexcept;
-    /// Half of the boards have reached this event: its time-out and those of earlier events begin now. input_ns: when all
-    /// earlier input had been placed.
+    /// Half of the boards have reached this event: its time-out and those of earlier events begin now. input_ns: when
+    /// all earlier input had been placed.
     void make_due(std::uint32_t number, Nanoseconds now_ns, Nanoseconds input_ns) noexcept;
     /// The events that wait for this board change.
     void change_wait(std::uint32_t board, BoardWait before, BoardWait after) noexcept;

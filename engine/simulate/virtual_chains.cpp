@@ -6,6 +6,7 @@
 
 #include <algorithm>
 #include <iterator>
+#include <utility>
 
 #include "core/errors.hpp"
 #include "simulate/finding.hpp"
@@ -89,6 +90,13 @@ std::vector<std::string> only(const std::vector<std::string>& kinds) {
     for (const TroubleKind& kind : trouble_kinds)
         if (std::ranges::find(kinds, kind.name) == kinds.end()) without.emplace_back(kind.without);
     return without;
+}
+
+std::vector<std::string> lane_names(std::uint32_t n_boards, std::string last) {
+    std::vector<std::string> names;
+    for (std::uint32_t board = 0; board < n_boards; ++board) names.push_back(fmt::format("board {}", board));
+    names.push_back(std::move(last));
+    return names;
 }
 
 }  // namespace anello::simulate

@@ -1,9 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
+#include <iterator>
 #include <span>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "core/counters/counters.hpp"
@@ -59,6 +62,24 @@ ChainTotals search(const VirtualChains& chains, std::uint64_t first, std::uint64
 std::vector<std::string> reduce(const VirtualChains& chains, std::uint64_t seed, Changes changes);
 /// Removes all kinds of trouble but these. Throws ConfigError.
 std::vector<std::string> only(const std::vector<std::string>& kinds);
+
+/// Names of the lanes of a trace: the boards, and `last`.
+std::vector<std::string> lane_names(std::uint32_t n_boards, std::string last);
+
+/// What can be assigned of a Scenario: its layout of threads, which `check` refuses by a ConfigError, its own
+/// quantities, and its troubles.
+template <typename Scenario>
+std::vector<Assignable<Scenario>> chain_assignables(void (*check)(const std::vector<std::string>& layout),
+                                                    std::vector<Assignable<Scenario>> own) {
+    std::vector<Assignable<Scenario>> all{
+        {"layout", [check](Scenario& scenario, std::string_view, std::string_view text) {
+             scenario.layout = parts_of(text);
+             check(scenario.layout);
+         }}};
+    std::ranges::move(own, std::back_inserter(all));
+    std::ranges::move(assignables(&Scenario::troubles), std::back_inserter(all));
+    return all;
+}
 
 /// The events of a chain; each detector event ends in one lane.
 class ChainTrace {

@@ -224,13 +224,9 @@ CameraScenario VirtualCamera::drawn(std::uint64_t seed) {
 
 const std::vector<simulate::Assignable<CameraScenario>>& VirtualCamera::assignables() {
     using S = CameraScenario;
-    static const std::vector<simulate::Assignable<S>> all = [] {
-        std::vector<simulate::Assignable<S>> own{
-            {"layout",
-             [](S& scenario, std::string_view, std::string_view text) {
-                 scenario.layout = simulate::parts_of(text);
-                 pipeline::parse_layout(scenario.layout, {}, camera_chain);
-             }},
+    static const std::vector<simulate::Assignable<S>> all = simulate::chain_assignables<S>(
+        [](const std::vector<std::string>& layout) { pipeline::parse_layout(layout, {}, camera_chain); },
+        {
             simulate::number<S>("n_groups", 1, n_boards, &S::n_groups),
             simulate::number<S>("rate_hz", 1, 1e6, &S::rate_hz),
             simulate::number<S>("spread_us", 0, 1e6, &S::spread_us),
@@ -240,18 +236,12 @@ const std::vector<simulate::Assignable<CameraScenario>>& VirtualCamera::assignab
             simulate::number<S>("timeout_ns", 1e5, 1e12, &S::timeout_ns),
             simulate::number<S>("stores", 0, 1, &S::stores),
             simulate::number<S>("max_file_bytes", 0, 1e15, &S::max_file_bytes),
-        };
-        std::ranges::move(simulate::assignables(&S::troubles), std::back_inserter(own));
-        return own;
-    }();
+        });
     return all;
 }
 
 std::vector<std::string> VirtualCamera::lanes() {
-    std::vector<std::string> names;
-    for (std::uint32_t board = 0; board < n_boards; ++board) names.push_back(fmt::format("board {}", board));
-    names.emplace_back("taken");
-    return names;
+    return simulate::lane_names(n_boards, "taken");
 }
 
 std::uint64_t VirtualCamera::count(const std::string& block, const std::string& name) const {

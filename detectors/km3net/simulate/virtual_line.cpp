@@ -252,13 +252,9 @@ LineScenario VirtualLine::drawn(std::uint64_t seed) {
 
 const std::vector<simulate::Assignable<LineScenario>>& VirtualLine::assignables() {
     using S = LineScenario;
-    static const std::vector<simulate::Assignable<S>> all = [] {
-        std::vector<simulate::Assignable<S>> own{
-            {"layout",
-             [](S& scenario, std::string_view, std::string_view text) {
-                 scenario.layout = simulate::parts_of(text);
-                 pipeline::parse_layout(scenario.layout, {}, chain);
-             }},
+    static const std::vector<simulate::Assignable<S>> all = simulate::chain_assignables<S>(
+        [](const std::vector<std::string>& layout) { pipeline::parse_layout(layout, {}, chain); },
+        {
             simulate::number<S>("n_doms", 1, most_doms, &S::n_doms),
             simulate::number<S>("n_slices", 1, 1e6, &S::n_slices),
             simulate::number<S>("singles_hz", 0, 1e6, &S::singles_hz),
@@ -281,18 +277,12 @@ const std::vector<simulate::Assignable<LineScenario>>& VirtualLine::assignables(
             simulate::number<S>("limit", 2, 1'000, &S::limit),
             simulate::number<S>("stores", 0, 1, &S::stores),
             simulate::number<S>("max_file_bytes", 0, 1e15, &S::max_file_bytes),
-        };
-        std::ranges::move(simulate::assignables(&S::troubles), std::back_inserter(own));
-        return own;
-    }();
+        });
     return all;
 }
 
 std::vector<std::string> VirtualLine::lanes() {
-    std::vector<std::string> names;
-    for (std::uint32_t board = 0; board < most_doms; ++board) names.push_back(fmt::format("board {}", board));
-    names.emplace_back("passed on");
-    return names;
+    return simulate::lane_names(most_doms, "passed on");
 }
 
 std::uint64_t VirtualLine::count(const std::string& block, const std::string& name) const {

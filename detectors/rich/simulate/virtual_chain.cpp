@@ -4,8 +4,6 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
-#include <iterator>
-
 #include "pipeline/layout.hpp"
 #include "receive/numbers/packet_contents.hpp"
 #include "rich/chain/unpackers.hpp"
@@ -227,13 +225,9 @@ VirtualScenario VirtualChain::drawn(std::uint64_t seed) {
 
 const std::vector<simulate::Assignable<VirtualScenario>>& VirtualChain::assignables() {
     using S = VirtualScenario;
-    static const std::vector<simulate::Assignable<S>> all = [] {
-        std::vector<simulate::Assignable<S>> own{
-            {"layout",
-             [](S& scenario, std::string_view, std::string_view text) {
-                 scenario.layout = simulate::parts_of(text);
-                 pipeline::parse_layout(scenario.layout, {}, rich_chain);
-             }},
+    static const std::vector<simulate::Assignable<S>> all = simulate::chain_assignables<S>(
+        [](const std::vector<std::string>& layout) { pipeline::parse_layout(layout, {}, rich_chain); },
+        {
             simulate::number<S>("n_trigger_threads", 1, 64, &S::n_trigger_threads),
             simulate::number<S>("n_lanes", 1, n_boards, &S::n_lanes),
             simulate::number<S>("rate_hz", 1, 1e8, &S::rate_hz),
@@ -244,18 +238,12 @@ const std::vector<simulate::Assignable<VirtualScenario>>& VirtualChain::assignab
             simulate::number<S>("stores", 0, 1, &S::stores),
             simulate::number<S>("max_file_bytes", 0, 1e15, &S::max_file_bytes),
             simulate::number<S>("chunk_events", 1, 1e6, &S::chunk_events),
-        };
-        std::ranges::move(simulate::assignables(&S::troubles), std::back_inserter(own));
-        return own;
-    }();
+        });
     return all;
 }
 
 std::vector<std::string> VirtualChain::lanes() {
-    std::vector<std::string> names;
-    for (std::uint32_t board = 0; board < n_boards; ++board) names.push_back(fmt::format("board {}", board));
-    names.emplace_back("decided");
-    return names;
+    return simulate::lane_names(n_boards, "decided");
 }
 
 std::uint64_t VirtualChain::count(const std::string& block, const std::string& name) const {

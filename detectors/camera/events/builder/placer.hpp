@@ -94,27 +94,4 @@ inline CameraPlacer::Outcome CameraPlacer::put(const Header& header, std::span<c
     return Outcome::placed;
 }
 
-inline void CameraPlacer::fill(Place& place, const Header& header, std::span<const std::byte> bytes) noexcept {
-    const std::uint32_t index = boards_.index_of(header.board);
-    CameraBoard& board = boards_[index];
-    board.note_seen(events_.times().now_ns);
-    if (!board.is_live()) [[unlikely]]
-        note_seen(index, header.event_number);
-    std::byte* const slot = place.base + index * slot_bytes_;
-    if (bytes.data() == slot)
-        counters_.add(CameraBuildCounter::landed_in_place);
-    else
-        place.copy(slot, bytes);
-    place.present->add(header.board);
-    place.last_ns = events_.times().wall_ns;
-    if (header.timestamp_ns != place.timestamp_ns) [[unlikely]]
-        place.doubt_time(header.timestamp_ns);
-    if (header.trigger_tag != place.trigger_tag) [[unlikely]]
-        place.doubt_tag(header.trigger_tag);
-    board.note_placed(header.event_number);
-    counters_.add(CameraBuildCounter::fragments_placed);
-    if (++place.n_present == place.quorum) note_due(place);
-    if (--place.n_waited_for == 0 && place.number == events_.window().head()) events_.hand_on_ready();
-}
-
 }  // namespace anello::camera

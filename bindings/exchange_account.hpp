@@ -20,9 +20,9 @@ inline nb::dict dict_of(const exchange::NodeAccount& account) {
     result["come_from"] = nb::cast(account.come_from);
     result["handed_on"] = nb::cast(account.handed_on);
     nb::list builders;
-    for (const auto& [told, is_lost, untold_meps] : account.builders)
-        builders.append(
-            nb::make_tuple(told.node, told.life, told.n_complete, told.n_incomplete, is_lost, nb::cast(untold_meps)));
+    for (const auto& [reported, is_lost, open_meps] : account.builders)
+        builders.append(nb::make_tuple(reported.node, reported.life, reported.n_complete, reported.n_incomplete,
+                                       is_lost, nb::cast(open_meps)));
     result["builders"] = builders;
     return result;
 }

@@ -13,14 +13,14 @@ NodeAccount account_of(const Station& station) {
         for (std::uint16_t unit = 0; unit < farm.builders.size(); ++unit) {
             const Node node = farm.builders[unit];
             account.sent_to[node] = {readout->n_numbered(unit), readout->is_live(unit) ? 1U : 0U,
-                                     readout->n_in_flight(unit), station.sent_life(node)};
+                                     readout->n_in_flight(unit), station.links()[node].sent_life};
         }
     if (const BuilderUnit* builder = station.builder()) {
         for (std::uint16_t unit = 0; unit < farm.readouts.size(); ++unit) {
             const Arrivals& arrivals = builder->senders().arrivals(unit);
             const Node node = farm.readouts[unit];
             account.come_from[node] = {arrivals.newest(), arrivals.n_come(), arrivals.n_given_up(),
-                                       builder->senders().is_up(unit) ? 1U : 0U, station.came_life(node)};
+                                       builder->senders().is_up(unit) ? 1U : 0U, station.links()[node].received_life};
         }
         for (const auto& last : builder->output().handed_on())
             if (last.is_known) account.handed_on[last.mep] = last.n_missing;

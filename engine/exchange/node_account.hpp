@@ -6,16 +6,16 @@
 #include <map>
 #include <vector>
 
-#include "exchange/event_manager/station.hpp"
+#include "exchange/station/station.hpp"
 
 namespace anello::exchange {
 
 /// The numbers of messages and packets that a node knows, for a ledger that must balance even if nodes died.
 struct NodeAccount {
     struct Builder {
-        EventManager::BuilderAccount told;
+        EventManager::BuilderAccount reported;
         bool is_lost = false;
-        std::vector<std::uint64_t> untold_meps{};  ///< assigned to it, outcome never reported by it
+        std::vector<std::uint64_t> open_meps{};  ///< assigned to it, outcome never reported by it
     };
     std::uint64_t life = 0;
     /// By builder's node, for the last connection: number of the last MFP, whether the connection lasted to the end,

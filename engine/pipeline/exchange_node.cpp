@@ -134,8 +134,9 @@ void ExchangeNode::make_publisher(const Clock& clock) {
 
 void ExchangeNode::make_fabric(const Clock& clock) {
     fabric_ = std::make_unique<exchange::OwnMessages>(
-        config_.make_fabric(config_.fabric, *station_, clock, page_.add_block<fabric::FabricCounter>("fabric")),
-        config_.exchange.self, config_.fabric.max_in_flight, *station_);
+        config_.make_fabric(config_.fabric, station_->listener(), clock,
+                            page_.add_block<fabric::FabricCounter>("fabric")),
+        config_.exchange.self, config_.fabric.max_in_flight, station_->listener());
     station_->join(*fabric_);
     station_->connect(config_.exchange.self, station_->life(), fabric_->address());
 }
@@ -175,7 +176,7 @@ void ExchangeNode::connect(exchange::Node node, std::vector<std::byte> address) 
 void ExchangeNode::disconnect(exchange::Node node) {
     if (node >= seen_.size() || node == config_.exchange.self) return;
     known_.erase(node);
-    command([this, node] { station_->lose(node, exchange::NodeState::said_gone); });
+    command([this, node] { station_->lose(node, exchange::NodeState::reported_gone); });
 }
 
 /// The fabric's thread executes the command, or the caller if there is no such thread.

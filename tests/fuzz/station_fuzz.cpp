@@ -9,8 +9,8 @@
 #include <memory>
 #include <vector>
 
-#include "exchange/event_manager/station.hpp"
 #include "exchange/generator.hpp"
+#include "exchange/station/station.hpp"
 
 using namespace anello;
 using namespace anello::exchange;
@@ -146,7 +146,7 @@ class Rig {
         : ring_({.n_buffers = 6, .buffer_bytes = source_config().max_mfp_bytes()}),
           generator_(source_config(), ring_, clock_, page_),
           station_(config_of(protocol, waits_for_data, is_standby), memory::Kind::host, &ring_, &sink_, clock_, page_) {
-        fabric_.listener = &station_;
+        fabric_.listener = &station_.listener();
         station_.join(fabric_);
         station_.begin();
     }
@@ -254,7 +254,7 @@ class Rig {
         if (!fabric_.is_up[from]) return;
         Arrival arrival{from, std::move(header), payload_of(input), {}, connections_[from]};
         if (!arrival.payload.empty()) {
-            arrival.place = station_.place(from, arrival.header, arrival.payload.size());
+            arrival.place = station_.listener().place(from, arrival.header, arrival.payload.size());
             if (arrival.place.size() < arrival.payload.size()) return;
         }
         arrivals_.push_back(std::move(arrival));
@@ -279,7 +279,7 @@ class Rig {
         arrivals_.erase(arrivals_.begin() + static_cast<std::ptrdiff_t>(which));
         if (!fabric_.is_up[arrival.from] || arrival.connection != connections_[arrival.from]) return;
         std::ranges::copy(arrival.payload, arrival.place.begin());
-        station_.on_message(arrival.from, arrival.header, arrival.place.first(arrival.payload.size()));
+        station_.listener().on_message(arrival.from, arrival.header, arrival.place.first(arrival.payload.size()));
     }
 
     void change_peer(Node peer, std::uint8_t how) {
@@ -289,11 +289,11 @@ class Rig {
             fabric_.progress();
             fabric_.is_up[peer] = true;
             said_[peer] = 0;
-            return station_.on_peer(peer, fabric::PeerState::up);
+            return station_.listener().on_peer(peer, fabric::PeerState::up);
         }
         fabric_.is_up[peer] = false;
         fabric_.give_back(peer);
-        station_.on_peer(peer, fabric::PeerState::down);
+        station_.listener().on_peer(peer, fabric::PeerState::down);
     }
 
     void finish_send(Input& input) {
@@ -301,7 +301,8 @@ class Rig {
         const std::size_t which = input.byte() % fabric_.sent.size();
         const Transport::Sent sent = fabric_.sent[which];
         fabric_.sent.erase(fabric_.sent.begin() + static_cast<std::ptrdiff_t>(which));
-        station_.on_done(sent.to, sent.token, input.byte() % 4 == 0 ? fabric::Status::lost : fabric::Status::ok);
+        station_.listener().on_done(sent.to, sent.token,
+                                    input.byte() % 4 == 0 ? fabric::Status::lost : fabric::Status::ok);
     }
 
     /// Messages that bring a node into the run: all are live; and an assignment.
@@ -351,10 +352,10 @@ class Rig {
         header.sequence = ++said_[header.from];
         std::array<std::byte, message_header_bytes> bytes;
         write(header, bytes);
-        const std::span<std::byte> place = station_.place(header.from, bytes, entries.size());
+        const std::span<std::byte> place = station_.listener().place(header.from, bytes, entries.size());
         if (place.size() < entries.size()) return;
         std::ranges::copy(entries, place.begin());
-        station_.on_message(header.from, bytes, place.first(entries.size()));
+        station_.listener().on_message(header.from, bytes, place.first(entries.size()));
     }
 
     ManualClock clock_{1'000'000'000};

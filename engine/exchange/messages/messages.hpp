@@ -122,4 +122,14 @@ void read(const std::byte* from, NodeEntry& entry) noexcept;
 void read(const std::byte* from, Outcome& entry) noexcept;
 void read(const std::byte* from, Totals& entry) noexcept;
 
+/// Calls `handle` with each entry of a message in turn.
+template <typename Entry, typename Handle>
+void for_each_entry(std::span<const std::byte> entries, Handle handle) noexcept {
+    Entry entry;
+    for (; entries.size() >= entry_bytes; entries = entries.subspan(entry_bytes)) {
+        read(entries.data(), entry);
+        handle(entry);
+    }
+}
+
 }  // namespace anello::exchange

@@ -107,11 +107,11 @@ FarmProcess::FarmProcess(const FarmScenario& scenario, Node node, unsigned lives
             clock_, make_file(scenario, config, lives, disk));
     station_ =
         std::make_unique<exchange::Station>(config, memory::Kind::small, ring_.get(), sink_.get(), clock_, page_);
-    auto transport =
-        std::make_unique<SimulatedFabric>(fabric_of(scenario, node), *station_, network, transport_, std::move(woken));
+    auto transport = std::make_unique<SimulatedFabric>(fabric_of(scenario, node), station_->listener(), network,
+                                                       transport_, std::move(woken));
     fabric_ = transport.get();
-    messages_ = std::make_unique<exchange::OwnMessages>(std::move(transport), node, scenario.max_in_flight, *station_,
-                                                        network.config().carried_bytes);
+    messages_ = std::make_unique<exchange::OwnMessages>(std::move(transport), node, scenario.max_in_flight,
+                                                        station_->listener(), network.config().carried_bytes);
     station_->join(*messages_);
     station_->connect(node, station_->life(), messages_->address());
 }

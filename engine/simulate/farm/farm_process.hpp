@@ -6,9 +6,9 @@
 #include <memory>
 #include <vector>
 
-#include "exchange/event_manager/station.hpp"
 #include "exchange/generator.hpp"
 #include "exchange/messages/own_messages.hpp"
+#include "exchange/station/station.hpp"
 #include "simulate/farm/farm_scenario.hpp"
 #include "simulate/farm/recording_sink.hpp"
 #include "simulate/world/simulated_disk.hpp"

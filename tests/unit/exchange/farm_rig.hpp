@@ -8,9 +8,9 @@
 #include <string>
 #include <vector>
 
-#include "exchange/event_manager/station.hpp"
 #include "exchange/generator.hpp"
 #include "exchange/messages/own_messages.hpp"
+#include "exchange/station/station.hpp"
 #include "unit/exchange/fake_fabric.hpp"
 #include "wire/crc32c.hpp"
 #include "wire/payload_pattern.hpp"
@@ -145,9 +145,9 @@ class FarmRig {
         if (config.is_builder()) member.sink = std::make_unique<KeepingSink>(dice);
         member.station =
             std::make_unique<Station>(config, memory::Kind::host, member.ring.get(), member.sink.get(), clock, page);
-        auto transport = std::make_unique<FakeFabric>(network, node, *member.station);
+        auto transport = std::make_unique<FakeFabric>(network, node, member.station->listener());
         member.fabric = transport.get();
-        member.messages = std::make_unique<OwnMessages>(std::move(transport), node, 6, *member.station);
+        member.messages = std::make_unique<OwnMessages>(std::move(transport), node, 6, member.station->listener());
         member.station->join(*member.messages);
         member.end_sample = page.read().size();
     }

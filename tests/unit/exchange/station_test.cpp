@@ -297,18 +297,18 @@ TEST(Rejoin, ANodeThatComesAgainReadsOutAndBuildsAgain) {
 }
 
 /// A station that is spoken to by hand, as the manager, node 0, and the readout unit of node 1 would.
-void say(Station& station, Node from, const MessageHeader& header, std::span<const std::byte> payload = {}) {
+void receive(Station& station, Node from, const MessageHeader& header, std::span<const std::byte> payload = {}) {
     std::array<std::byte, message_header_bytes> bytes;
     write(header, bytes);
     std::span<std::byte> place;
-    if (!payload.empty()) place = station.place(from, bytes, payload.size());
+    if (!payload.empty()) place = station.listener().place(from, bytes, payload.size());
     std::copy_n(payload.begin(), place.size(), place.begin());
-    station.on_message(from, bytes, place);
+    station.listener().on_message(from, bytes, place);
 }
-void say_of_node_1(Station& station, std::uint32_t sequence, bool live, std::uint32_t life) {
+void receive_entry_of_node_1(Station& station, std::uint32_t sequence, bool live, std::uint32_t life) {
     std::array<std::byte, entry_bytes> entry;
     write(NodeEntry{.node = 1, .live = live, .life = life}, entry.data());
-    say(station, 0, {.type = MessageType::farm, .from = 0, .sequence = sequence, .n_entries = 1}, entry);
+    receive(station, 0, {.type = MessageType::farm, .from = 0, .sequence = sequence, .n_entries = 1}, entry);
 }
 
 /// The manager's word about a former life comes after messages of the new one, and does not concern these.
@@ -316,21 +316,21 @@ TEST(Rejoin, WhatANodeSentIsNotWrittenOffWithItsFormerLife) {
     FarmRig rig({.roles = {"em", "ru", "bu"}, .n_nodes = 3}, seed);
     Station& station = *rig.members[2].station;
     const auto send_part = [&](std::uint32_t number) {
-        say(station, 1, {.type = MessageType::mfp, .from = 1, .sequence = number});
+        receive(station, 1, {.type = MessageType::mfp, .from = 1, .sequence = number});
     };
     station.connect(1, 1, {});
-    for (const Node node : {Node{0}, Node{1}}) station.on_peer(node, PeerState::up);
-    say_of_node_1(station, 1, true, 1);
+    for (const Node node : {Node{0}, Node{1}}) station.listener().on_peer(node, PeerState::up);
+    receive_entry_of_node_1(station, 1, true, 1);
     for (const std::uint32_t number : {1U, 2U, 3U}) send_part(number);
-    station.on_peer(1, PeerState::down);
+    station.listener().on_peer(1, PeerState::down);
     EXPECT_EQ(rig.count(2, "builder", "taken_from_dead_readout"), 3U);
     station.connect(1, 2, {});
-    station.on_peer(1, PeerState::up);
+    station.listener().on_peer(1, PeerState::up);
     for (const std::uint32_t number : {1U, 2U}) send_part(number);
-    say_of_node_1(station, 2, false, 1);
-    say_of_node_1(station, 3, true, 2);
+    receive_entry_of_node_1(station, 2, false, 1);
+    receive_entry_of_node_1(station, 3, true, 2);
     EXPECT_EQ(rig.count(2, "builder", "taken_from_dead_readout"), 3U) << "of the new life nothing";
-    say_of_node_1(station, 4, false, 2);
+    receive_entry_of_node_1(station, 4, false, 2);
     EXPECT_EQ(rig.count(2, "builder", "taken_from_dead_readout"), 5U);
 }
 
@@ -339,10 +339,10 @@ TEST(Rejoin, LateNewsOfAFormerLifeLeaveTheNewConnectionAlone) {
     FarmRig rig({.roles = {"em", "ru", "bu"}, .n_nodes = 3}, seed);
     Station& station = *rig.members[2].station;
     station.connect(1, 2, {});
-    for (const Node node : {Node{0}, Node{1}}) station.on_peer(node, PeerState::up);
-    say_of_node_1(station, 1, true, 1);
-    say_of_node_1(station, 2, false, 1);
-    say(station, 1, {.type = MessageType::mfp, .from = 1, .sequence = 1});
+    for (const Node node : {Node{0}, Node{1}}) station.listener().on_peer(node, PeerState::up);
+    receive_entry_of_node_1(station, 1, true, 1);
+    receive_entry_of_node_1(station, 2, false, 1);
+    receive(station, 1, {.type = MessageType::mfp, .from = 1, .sequence = 1});
     station.settle();
     EXPECT_EQ(station.seen(1), NodeState::up);
     EXPECT_EQ(rig.count(2, "builder", "taken_from_dead_readout"), 0U);
@@ -353,13 +353,13 @@ TEST(Rejoin, EarlyNewsOfANewLifeCountOnceItIsConnected) {
     FarmRig rig({.roles = {"em", "ru", "bu"}, .n_nodes = 3}, seed);
     Station& station = *rig.members[2].station;
     station.connect(1, 1, {});
-    for (const Node node : {Node{0}, Node{1}}) station.on_peer(node, PeerState::up);
-    say_of_node_1(station, 1, true, 2);
+    for (const Node node : {Node{0}, Node{1}}) station.listener().on_peer(node, PeerState::up);
+    receive_entry_of_node_1(station, 1, true, 2);
     station.connect(1, 2, {});
-    station.on_peer(1, PeerState::up);
-    say(station, 1, {.type = MessageType::mfp, .from = 1, .sequence = 1});
+    station.listener().on_peer(1, PeerState::up);
+    receive(station, 1, {.type = MessageType::mfp, .from = 1, .sequence = 1});
     EXPECT_EQ(rig.count(2, "builder", "taken_from_dead_readout"), 0U);
-    say_of_node_1(station, 2, false, 2);
+    receive_entry_of_node_1(station, 2, false, 2);
     EXPECT_EQ(rig.count(2, "builder", "taken_from_dead_readout"), 1U) << "it was this builder's source";
 }
 
@@ -369,11 +369,11 @@ TEST(Failure, WhatANodeSendsWhenItIsTakenForDeadIsWrittenOff) {
     FarmRig rig({.roles = {"em", "ru", "bu"}, .n_nodes = 3}, seed);
     Station& station = *rig.members[2].station;
     station.connect(1, 1, {});
-    for (const Node node : {Node{0}, Node{1}}) station.on_peer(node, PeerState::up);
-    say_of_node_1(station, 1, true, 1);
-    say(station, 1, {.type = MessageType::mfp, .from = 1, .sequence = 1});
-    say_of_node_1(station, 2, false, 1);
-    say(station, 1, {.type = MessageType::mfp, .from = 1, .sequence = 2});
+    for (const Node node : {Node{0}, Node{1}}) station.listener().on_peer(node, PeerState::up);
+    receive_entry_of_node_1(station, 1, true, 1);
+    receive(station, 1, {.type = MessageType::mfp, .from = 1, .sequence = 1});
+    receive_entry_of_node_1(station, 2, false, 1);
+    receive(station, 1, {.type = MessageType::mfp, .from = 1, .sequence = 2});
     station.settle();
     EXPECT_EQ(rig.count(2, "builder", "mfps_malformed"), 2U);
     EXPECT_EQ(rig.count(2, "builder", "taken_from_dead_readout"), 2U);
@@ -499,11 +499,11 @@ TEST(End, WheneverThreadsStopAllIsAccountedFor) {
 TEST(Hostile, AMfpIsOnlyForBuildersAndOnlyOfReadoutUnits) {
     FarmRig rig({.roles = {"em", "ru", "bu"}, .n_nodes = 3}, seed);
     for (const auto& [victim, from] : {std::pair<Node, Node>{1, 1}, {2, 0}}) {
-        fabric::Listener& station = *rig.members[victim].station;
+        fabric::Listener& listener = rig.members[victim].station->listener();
         std::array<std::byte, message_header_bytes> bytes;
         write(MessageHeader{.type = MessageType::mfp, .from = from}, bytes);
-        EXPECT_TRUE(station.place(from, bytes, 10).empty());
-        station.on_message(from, bytes, {});
+        EXPECT_TRUE(listener.place(from, bytes, 10).empty());
+        listener.on_message(from, bytes, {});
         EXPECT_EQ(rig.count(victim, "station", "malformed"), 2U);
     }
 }
@@ -526,7 +526,7 @@ TEST(Hostile, WhateverOneNodeSaysTheOthersGoOn) {
         if (rig.dice.one_in(4))
             bytes[rig.dice.below(message_header_bytes)] = static_cast<std::byte>(rig.dice.below(256));
         for (std::byte& byte : payload) byte = static_cast<std::byte>(rig.dice.below(256));
-        fabric::Listener& victim = *rig.members[0].station;
+        fabric::Listener& victim = rig.members[0].station->listener();
         const std::size_t n = rig.dice.below(512);
         const std::span<std::byte> place = n == 0 ? std::span<std::byte>{} : victim.place(2, bytes, n);
         if (n > 0 && place.size() < n) {

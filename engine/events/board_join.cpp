@@ -382,15 +382,16 @@ bool BoardJoin::end_burst() noexcept {
 }
 
 /// Boards are waited for if an event depends on them, or if half of the boards have ended the burst or wait to begin
-/// another one. In all other cases there is just no data. Where more boards are waited for than have a head, the clocks
-/// of those with a head may be ahead: while the others' events go, the others are not late.
+/// another one. In all other cases there is just no data. A head may be old because its board's clock is ahead: while
+/// events go, the other boards are not late. Where more boards are waited for than have a head, the clocks of all those
+/// with a head may be ahead.
 BoardJoin::Wait BoardJoin::wait() noexcept {
     follow(half_ended_since_ns_, half_has_ended() || half_waits());
     if (has_head_ == 0) return {half_ended_since_ns_, config_.timeout_ns};
     const auto first = std::min_element(heads_.begin(), heads_.begin() + n_boards_) - heads_.begin();
     const Nanoseconds given_ns = streams_[static_cast<std::size_t>(first)].head_given_ns();
-    if (std::popcount(has_head_) >= std::popcount(waited_for())) return {given_ns, config_.timeout_ns};
-    return {std::max(given_ns, last_joined_ns_), 2 * config_.timeout_ns};
+    const bool may_be_ahead = std::popcount(has_head_) < std::popcount(waited_for());
+    return {std::max(given_ns, last_joined_ns_), (may_be_ahead ? 2 : 1) * config_.timeout_ns};
 }
 
 /// Returns how many boards became silent. Without a head, a board is not silent while it sends: half of the boards may

@@ -23,8 +23,8 @@ namespace anello::events {
 /// boards are waited for; derived classes decide what to make of the fragments.
 ///
 /// A board without data is waited for until it is silent or has ended its burst. It becomes silent when everything that
-/// it sent within a timeout after the others' next fragment has been read and contains nothing (within two after the
-/// last event, where more boards are waited for than have a fragment); unread data does not count as missing
+/// it sent within a timeout after the others' next fragment, and after the last event, has been read and contains
+/// nothing (within two where more boards are waited for than have a fragment); unread data does not count as missing
 /// (BlockSource::read_until_ns). Bursts follow one another: blocks of another burst wait, and a burst
 /// is over when every board has ended it or is silent.
 ///

@@ -71,8 +71,9 @@ module merge_control #(
     reg [BOARDS-1:0] ended_q, silent_q, gave_q, begun_q, began_with_end_q, silenced_q, gives_up_q;
     reg              in_burst_q, has_origin_q, voted_burst_q, voted_doubt_q, half_waits_q, half_ended_q;
     reg              over_since_valid_q, waits_since_valid_q, timed_out_q, stuck_q;
-    reg [31:0]       over_since_q, waits_since_q, crowded_since_q, crowded_for_q, no_event_for_q;
-    reg              is_crowded_q, crowded_out_q, is_ahead_q, no_event_q;
+    reg [31:0]       over_since_q, waits_since_q, crowded_since_q, crowded_for_q, last_event_q, no_event_for_q;
+    reg              is_crowded_q, crowded_out_q, is_ahead_q, fired_q;
+    reg [1:0]        no_event_q;  // during one time-out, and during two
     reg              begin_q, origin_q, believe_q, leave_q, vote_q;
 
     wire [BOARDS-1:0] waited_for = boards & ~(shown | ended_q | (silent_q & ~drops));
@@ -129,12 +130,15 @@ module merge_control #(
         if (!waits_since_valid_q) waits_since_q <= newest_stamp;
         waited_q    <= now - since;
         timed_out_q <= has_since && !waited_q[31] && waited_q >= (is_ahead_q ? timeout_twice : timeout) &&
-                       (no_event_q || !is_ahead_q);
-        // Where more boards are waited for than have a head, the clocks of those with a head may be ahead: while the
-        // others' events go, the others are not late.
+                       (!any_shown || no_event_q[is_ahead_q]);
+        // A head may be old because its board's clock is ahead: while events go, the other boards are not late. Where
+        // more boards are waited for than have a head, the clocks of those with a head may all be ahead.
         is_ahead_q  <= any_shown && count(shown) < count(waited_for);
-        no_event_for_q <= fire ? 32'd0 : no_event_for_q + {31'd0, !no_event_q};
-        no_event_q  <= !fire && (no_event_q || no_event_for_q >= timeout_twice);
+        fired_q     <= fire;
+        if (fire) last_event_q <= now;
+        no_event_for_q <= now - last_event_q;
+        no_event_q[0] <= !fire && !fired_q && (no_event_q[0] || (!no_event_for_q[31] && no_event_for_q >= timeout));
+        no_event_q[1] <= !fire && !fired_q && (no_event_q[1] || (!no_event_for_q[31] && no_event_for_q >= timeout_twice));
         // Boards without room whose item, or head, other boards do not follow.
         is_crowded_q <= ((waits | doubted) & is_crowded) != {BOARDS{1'b0}} && !half_waits_q;
         if (!is_crowded_q) crowded_since_q <= now;
@@ -256,7 +260,7 @@ module merge_control #(
             over_since_valid_q  <= 1'b0;
             waits_since_valid_q <= 1'b0;
             is_crowded_q        <= 1'b0;
-            no_event_q          <= 1'b1;
+            no_event_q          <= 2'b11;
             vote_q              <= 1'b0;
             begin_q             <= 1'b0;
             leave_q             <= 1'b0;

@@ -38,6 +38,7 @@ class CardFollower {
     std::string follow(const Vdata_path& top, std::uint64_t cycle) {
         cycle_ = cycle;
         burst_ = top.burst;
+        const bool leaves = leaves_burst(top);
         flags_ = {top.shown, top.doubted, top.silent, top.ended};
         for (std::uint32_t b = 0; b < card::n_boards; ++b) follow_board(top, b);
         // A head's successor that is in the store when the event is sent is seen with it, a cycle later.
@@ -46,6 +47,7 @@ class CardFollower {
         if (top.burst_begins) give_waiting(), step("a burst begins", 0);
         if (top.jump) step("a jump", 0);
         if (top.silenced) give_waiting(), step("silence", 0, top.read_until + slack);
+        if (leaves) give_waiting(), step("a burst is left", 0, top.read_until + slack);
         if (top.burst_over) end_burst(top);
         // Conditions for time-outs begin when they are checked.
         if (cycle_ - last_active_ == quiet_cycles) step("quiet", 0);
@@ -97,6 +99,15 @@ class CardFollower {
                         has(top.late, b) ? " late" : "", has(top.ahead, b) ? " ahead" : "");
     }
 
+    /// True when the card ends the burst for boards that stay in it long after half of the boards have left it.
+    bool leaves_burst(const Vdata_path& top) const {
+        bool leaves = false;
+        for (std::uint32_t b = 0; b < card::n_boards; ++b) {
+            const bool has_end = !of_[b].queue.empty() && of_[b].queue.front().is_end;
+            leaves = leaves || (has(top.ended, b) && !has(flags_.ended, b) && !has_end);
+        }
+        return leaves;
+    }
     void begin_waiting(std::uint32_t b) {
         Board& board = of_[b];
         while (!board.queue.empty() && board.queue.front().is_end &&

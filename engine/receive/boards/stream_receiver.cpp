@@ -173,7 +173,7 @@ void StreamReceiver::on_marker(const PacketInfo& packet) noexcept {
 /// burst with a new number counts as a restart.
 bool StreamReceiver::says_restart(const PacketInfo& packet) const noexcept {
     const bool from_zero = packet.sequence == 0 && packet.totals.n_packets == 0;
-    if (!from_zero || numbers_.tracker().next() == 0) return false;
+    if (!from_zero || numbers_.tracker().is_at_begin()) return false;
     if (packet.sent_ns == 0) return packet.kind == PacketKind::start_of_burst && bursts_.is_new(packet.burst_id);
     return !sent_.contain(packet.sent_ns);
 }

@@ -52,6 +52,8 @@ class SequenceTracker {
     /// Numbers before the first one received, if that was beyond the window: the receiver joined late.
     std::uint64_t n_before_joining() const noexcept { return before_joining_; }
     bool started() const noexcept { return started_; }
+    /// True if no packet is known to have been sent since the source began. A number that has wrapped to 0 is another.
+    bool is_at_begin() const noexcept { return next_ == origin; }
     std::uint32_t next() const noexcept { return static_cast<std::uint32_t>(next_); }
 
   private:

@@ -467,6 +467,26 @@ TEST(StreamReceiver, ABoardWhoseClockARestartSetBackIsFollowedFromAnEndOfBurstOn
     EXPECT_EQ(rig[lost_sequences] + rig[duplicate_packets] + rig[conflicting_packets], 0U);
 }
 
+/// The number after the last one that a board sent is 0, because its counter has wrapped.
+TEST(StreamReceiver, ABoardThatBeginsAnewWhereItsNumbersWrapIsFollowed) {
+    StreamRig rig;
+    MgpSender board(7);
+    board.set_sequence(0xfffffff6);
+    board.begin_burst(3);
+    for (int i = 0; i < 10; ++i) rig.send(board.data(1));
+    ASSERT_EQ(board.sequence(), 0U);
+    board.restart();
+    board.begin_burst(4);
+    rig.send(board.marker(start_of_burst));
+    for (int i = 0; i < 5; ++i) rig.send(board.data(1));
+    rig.send(board.marker(end_of_burst));
+    rig.take_all();
+    EXPECT_EQ(rig[source_restarts], 1U);
+    EXPECT_EQ(rig[packets], 15U);
+    EXPECT_EQ(rig[announced_packets], 5U);
+    EXPECT_EQ(rig[lost_sequences] + rig[duplicate_packets] + rig[conflicting_packets], 0U);
+}
+
 TEST(StreamReceiver, APacketMaySayAnyTime) {
     constexpr std::uint64_t sign = std::uint64_t{1} << 63;
     for (const std::uint64_t time : {sign, sign - 100, ~std::uint64_t{0} - 100, std::uint64_t{1}}) {

@@ -1,6 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "rich/emit/primitive_checker.hpp"
 
+#include <utility>
+
+#include "wire/crc32c.hpp"
+
 namespace anello::rich {
 
 PrimitiveChecker::PrimitiveChecker(const wire::KnownSources& known, CounterPage& page, const std::string& block_name,
@@ -17,7 +21,7 @@ void PrimitiveChecker::check(std::span<const std::byte> datagram) noexcept {
     const wire::Verdict verdict = wire::mtp::parse(datagram, known_, packet);
     verdicts_.add(verdict);
     if (verdict != wire::Verdict::ok) return;
-    follow(packet.header.frame);
+    follow(packet.header.frame, wire::crc32c(datagram));
     counters_.add(ListenCounter::frames);
     counters_.add(ListenCounter::primitives, packet.header.n_primitives);
     if (packet.header.n_primitives == 0) counters_.add(ListenCounter::frames_empty);
@@ -26,9 +30,11 @@ void PrimitiveChecker::check(std::span<const std::byte> datagram) noexcept {
     for (wire::mtp::Primitive primitive; reader.next(primitive);) observer_->on_primitive(burst_, primitive);
 }
 
-void PrimitiveChecker::follow(std::uint32_t frame) noexcept {
+void PrimitiveChecker::follow(std::uint32_t frame, std::uint32_t content) noexcept {
     const std::int32_t step = static_cast<std::int32_t>((frame - next_frame_) << 8) >> 8;  // frame numbers have 24 bits
-    if (!started_ || step < -reorder_frames || (frame == 0 && step < -1)) return begin_burst(frame);
+    const bool is_another = std::exchange(last_content_, content) != content;
+    if (!started_ || step < -reorder_frames || (frame == 0 && (step < -1 || (step < 0 && is_another))))
+        return begin_burst(frame);
     if (step < 0) return counters_.add(ListenCounter::frames_out_of_order);
     counters_.add(ListenCounter::frames_missing, static_cast<std::uint32_t>(step));
     next_frame_ = frame + 1;

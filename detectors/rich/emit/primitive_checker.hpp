@@ -20,7 +20,8 @@ class PrimitiveObserver {
 };
 
 /// Checks primitive packets at the far end: their format, and that no frame is missing or repeated. A burst begins with
-/// frame 0; a step back by more than `reorder_frames` also begins a burst, whose first frames are then missing.
+/// frame 0; a step back by more than `reorder_frames` also begins a burst, whose first frames are then missing. Of a
+/// burst with one frame only, the next burst's frame 0 differs by its bytes.
 /// Hot path: no allocation, no lock, no log, no throw.
 class PrimitiveChecker {
   public:
@@ -36,7 +37,7 @@ class PrimitiveChecker {
     const Counters<wire::Verdict>& verdicts() const noexcept { return verdicts_; }
 
   private:
-    void follow(std::uint32_t frame) noexcept;
+    void follow(std::uint32_t frame, std::uint32_t content) noexcept;
     void begin_burst(std::uint32_t frame) noexcept;
 
     wire::KnownSources known_;
@@ -44,6 +45,7 @@ class PrimitiveChecker {
     Counters<wire::Verdict> verdicts_;
     PrimitiveObserver* observer_;
     std::uint32_t next_frame_ = 0;
+    std::uint32_t last_content_ = 0;  ///< checksum of the last valid packet
     std::uint32_t burst_ = 0;
     bool started_ = false;
 };

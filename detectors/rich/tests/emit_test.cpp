@@ -239,6 +239,18 @@ TEST(PrimitiveChecker, SeesMissingRepeatedAndDamagedFrames) {
     EXPECT_EQ(checker.counters()[ListenCounter::frames], 7U);
 }
 
+TEST(PrimitiveChecker, ABurstOfOneFrameIsNotTheBeginOfTheNextOne) {
+    Rig rig;
+    const std::vector<Decision> one{{3, 0, 0x101}}, next{{5, 0, 0x102}, {300, 0, 0x101}};
+    give(rig.emitter, one, 1, true);
+    give(rig.emitter, next, 2, true);
+    Seen expected = expected_of(one, 0);
+    for (const auto& primitive : expected_of(next, 1)) expected.push_back(primitive);
+    EXPECT_EQ(rig.recorder.seen, expected);
+    EXPECT_EQ(rig.heard(ListenCounter::bursts), 2U);
+    rig.expect_balance();
+}
+
 class OverLoopback : public testing::TestWithParam<bool> {};
 
 TEST_P(OverLoopback, EveryPrimitiveArrivesOnce) {

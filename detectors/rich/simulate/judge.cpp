@@ -203,7 +203,7 @@ class ChangeRules {
         if (!changes_.any()) return false;
         if (event.made_key == 0 || event.is_mixed) return true;
         const bool is_wrong_burst = has_wrong_time_.contains(key >> 32);
-        if (is_wrong_burst && 2 * changes_.n_wrong_clocks >= n_boards) return true;
+        if (is_wrong_burst && (2 * changes_.n_wrong_clocks >= n_boards || is_of_wrong_clocks(event))) return true;
         if (event.anew.any()) return may_be_left_out_anew(event);
         const bool most_reboot = 2 * changes_.n_rebooting > n_boards;
         const bool half_leaves = 2 * changes_.n_rebooting == n_boards && changes_.restarts_steps;
@@ -214,8 +214,8 @@ class ChangeRules {
         if (!changes_.any()) return false;
         if (event.wrong.any() || event.is_mixed) return true;
         if (event.anew.any() && loses_packets_ && event.made_key >> 32 == *rebooted_bursts_.begin()) return true;
-        if (event.is_changed() && (!all_are_anew(event) || !changes_.restarts_steps)) return !is_later_burst(event);
-        return has_wrong_time_.contains(key >> 32);
+        const bool may_be_apart = event.is_changed() && (!all_are_anew(event) || !changes_.restarts_steps);
+        return (may_be_apart && !is_later_burst(event)) || has_wrong_time_.contains(key >> 32);
     }
     /// True where fragments with changed times make an event of the tick before, within the window of which this event
     /// lies.
@@ -236,6 +236,12 @@ class ChangeRules {
         const source::FaultsConfig& faults = troubles.faults;
         return faults.loss + faults.corrupt + faults.truncate > 0 || troubles.is_link_disturbed() ||
                troubles.wire.buffer_bytes < simulate::ChainTroubles::usual_buffer_bytes;
+    }
+    /// Where the others were silent, a board whose clock was ahead has moved time: it is late when its clock is right.
+    bool is_of_wrong_clocks(const VirtualChain::Event& event) const {
+        for (std::uint32_t board = 0; board < n_boards; ++board)
+            if (event.came_ns[board] != 0 && !changes_.has_wrong_clock(board)) return false;
+        return true;
     }
     static bool all_are_anew(const VirtualChain::Event& event) { return event.anew.all(); }
     /// The first burst that boards have sent after they began anew; later ones are like any other, where all boards

@@ -72,7 +72,8 @@ NodeConfig VirtualChain::node_config() {
     config.intake.n_buffers = 64;
     config.build.batch = {.max_events = 128, .max_hits = 128 * 64};
     config.build.timeout_ns = scenario_.timeout_ns;
-    config.trigger.primitive_by_rings = {0x110, 0x101, 0x102, 0x104, 0x108};
+    config.trigger.primitive_by_rings = {0x110, 0x101, 0x102, 0x104, 0x108,
+                                         0x108, 0x108, 0x108, 0x108};  // wrong times make events of many rings
     config.n_trigger_threads = scenario_.n_trigger_threads;
     if (scenario_.stores) config.store.decisions_file = decisions_file;
     config.store.chunk_events = scenario_.chunk_events;

@@ -25,12 +25,6 @@ bool NodeLinks::are_all_up() const noexcept {
     return std::ranges::all_of(links_, [](const Link& link) { return link.is_up; });
 }
 
-void NodeLinks::begin_step(Nanoseconds now_ns) noexcept {
-    if (now_ns - now_ns_ > peer_timeout_ns_ / 2)
-        for (Link& link : links_) link.heard_ns = now_ns;
-    now_ns_ = now_ns;
-}
-
 void NodeLinks::note_life(Node node, std::uint32_t life) noexcept {
     Link& link = links_[node];
     link.life = life;

@@ -48,7 +48,11 @@ class NodeLinks {
     Nanoseconds now_ns() const noexcept { return now_ns_; }
     void begin(Nanoseconds now_ns) noexcept { now_ns_ = now_ns; }
     /// After a pause of this process, other nodes need not have been silent.
-    void begin_step(Nanoseconds now_ns) noexcept;
+    void begin_step(Nanoseconds now_ns) noexcept {
+        if (now_ns - now_ns_ > peer_timeout_ns_ / 2)
+            for (Link& link : links_) link.heard_ns = now_ns;
+        now_ns_ = now_ns;
+    }
     void note_heard(Node node) noexcept { links_[node].heard_ns = now_ns_; }
     /// A node that pauses for less than the time-out is not dead: before the pause it may have been silent for as long
     /// as any live node.

@@ -13,12 +13,6 @@ NodeRun::NodeRun(const ExchangeConfig& config, std::uint64_t life, const NodeLin
 
 // --- Begin
 
-void NodeRun::start(Nanoseconds now_ns) noexcept {
-    if (state() == State::connecting) greet(now_ns);
-    if (state() == State::greeted && !has_begun_ && now_ns - begun_ns_ > 2 * config_.start_timeout_ns)
-        fail(fmt::format("the event manager, node {}, did not begin the run", following_.manager()));
-}
-
 void NodeRun::greet(Nanoseconds now_ns) noexcept {
     const bool waited = end_requested_ || now_ns - begun_ns_ >= config_.start_timeout_ns / 2;
     if (!links_.are_all_up() && !waited) return;
@@ -33,10 +27,14 @@ void NodeRun::send_hello() noexcept {
     state_ = is_sent ? State::greeted : State::connecting;
 }
 
+void NodeRun::fail_if_late(Nanoseconds now_ns) noexcept {
+    if (now_ns - begun_ns_ > 2 * config_.start_timeout_ns)
+        fail(fmt::format("the event manager, node {}, did not begin the run", following_.manager()));
+}
+
 // --- End
 
-void NodeRun::pass_end_on() noexcept {
-    if (!end_requested_ || end_passed_on_) return;
+void NodeRun::try_pass_end_on() noexcept {
     const Node manager = following_.manager();
     if (!links_[manager].is_up || following_.is_under_way()) return;
     end_passed_on_ = units_.outbox().try_send(MessageType::leave, manager);
@@ -44,11 +42,6 @@ void NodeRun::pass_end_on() noexcept {
 
 void NodeRun::on_stop() noexcept {
     if (is_before_end()) state_ = State::stopping;
-}
-
-void NodeRun::end_if_done(Nanoseconds now_ns) noexcept {
-    if (state() == State::stopping) stop_if_done();
-    if (state() == State::leaving) leave_if_done(now_ns);
 }
 
 /// Answers the manager, then waits until the transport has sent all messages.

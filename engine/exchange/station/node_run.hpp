@@ -38,14 +38,19 @@ class NodeRun {
     bool is_before_end() const noexcept { return state() < State::leaving; }
     /// Says hello when all nodes are connected, or when the time limit of the others is over; fails if the manager does
     /// not answer.
-    void start(Nanoseconds now_ns) noexcept;
+    void start(Nanoseconds now_ns) noexcept {
+        if (state() == State::connecting) greet(now_ns);
+        if (state() == State::greeted && !has_begun_) fail_if_late(now_ns);
+    }
     void send_hello() noexcept;
     /// The connection to the manager is made again: a hello must be sent over it.
     void start_again() noexcept { state_ = State::connecting; }
 
     void request_end() noexcept { end_requested_ = true; }
     /// Passes a request to end the run on to the manager, once.
-    void pass_end_on() noexcept;
+    void pass_end_on() noexcept {
+        if (end_requested_ && !end_passed_on_) try_pass_end_on();
+    }
     /// There is another manager, which does not know of the request.
     void pass_end_on_again() noexcept { end_passed_on_ = false; }
     void on_stop() noexcept;
@@ -53,10 +58,15 @@ class NodeRun {
     /// then this node fails.
     void leave(std::string why) noexcept;
     /// Stops or leaves, if that is under way and all is done.
-    void end_if_done(Nanoseconds now_ns) noexcept;
+    void end_if_done(Nanoseconds now_ns) noexcept {
+        if (state() == State::stopping) stop_if_done();
+        if (state() == State::leaving) leave_if_done(now_ns);
+    }
 
   private:
     void greet(Nanoseconds now_ns) noexcept;
+    void fail_if_late(Nanoseconds now_ns) noexcept;
+    void try_pass_end_on() noexcept;
     void stop_if_done() noexcept;
     void leave_if_done(Nanoseconds now_ns) noexcept;
     void finish(State state) noexcept;

@@ -88,14 +88,6 @@ void NodeUnits::begin_run(std::uint64_t first_mep) noexcept {
     if (builder_) builder_->offer_all();
 }
 
-std::size_t NodeUnits::do_work(Nanoseconds now_ns) noexcept {
-    std::size_t n_done = 0;
-    if (readout_) n_done += readout_->do_work(now_ns);
-    if (builder_) n_done += builder_->do_work(now_ns);
-    if (manager_) n_done += manager_->do_work(now_ns);
-    return n_done;
-}
-
 bool NodeUnits::is_empty() const noexcept {
     return (!builder_ || builder_->is_empty()) && (!readout_ || readout_->is_empty());
 }

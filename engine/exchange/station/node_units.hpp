@@ -48,7 +48,13 @@ class NodeUnits {
     /// The run begins for this node, which reads out from this MEP on.
     void begin_run(std::uint64_t first_mep) noexcept;
 
-    std::size_t do_work(Nanoseconds now_ns) noexcept;
+    std::size_t do_work(Nanoseconds now_ns) noexcept {
+        std::size_t n_done = 0;
+        if (readout_) n_done += readout_->do_work(now_ns);
+        if (builder_) n_done += builder_->do_work(now_ns);
+        if (manager_) n_done += manager_->do_work(now_ns);
+        return n_done;
+    }
     bool is_empty() const noexcept;
     /// Nothing more will be sent.
     void finish() noexcept;

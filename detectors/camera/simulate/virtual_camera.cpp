@@ -20,6 +20,14 @@ constexpr Nanoseconds ms = 1'000'000;
 constexpr const char* events_file = "events.h5";
 constexpr WaveformShape waveforms{.n_boards = VirtualCamera::n_boards, .n_pixels = 7, .n_gains = 2, .n_samples = 40};
 
+/// When half of these fragments had arrived; 0: they did not.
+Nanoseconds half_of(std::span<const Nanoseconds> came_ns) {
+    std::vector<Nanoseconds> times;
+    std::ranges::copy_if(came_ns, std::back_inserter(times), [](Nanoseconds at_ns) { return at_ns != 0; });
+    std::ranges::sort(times);
+    return 2 * times.size() < came_ns.size() ? 0 : times[(came_ns.size() + 1) / 2 - 1];
+}
+
 }  // namespace
 
 /// The joined events; each is checked when it is taken.
@@ -39,10 +47,7 @@ class VirtualCamera::Watched final : public CameraEvents {
 };
 
 Nanoseconds VirtualCamera::Event::half_came_ns() const {
-    std::vector<Nanoseconds> times;
-    std::ranges::copy_if(came_ns, std::back_inserter(times), [](Nanoseconds at_ns) { return at_ns != 0; });
-    std::ranges::sort(times);
-    return 2 * times.size() < n_boards ? 0 : times[(n_boards + 1) / 2 - 1];
+    return half_of(came_ns);
 }
 
 Nanoseconds VirtualCamera::Event::first_came_ns() const noexcept {
@@ -298,15 +303,13 @@ namespace {
 
 constexpr Nanoseconds apart_ns = ms;  // largest difference of boards on the wire
 
-/// True if at least half of this board's group had arrived: a group with fewer may have dropped the event.
-bool have_half_come(const VirtualCamera::Event& event, std::uint32_t board, std::uint32_t n_groups) {
+/// When half of this board's group had arrived; 0: a group with fewer may have dropped the event.
+Nanoseconds half_of_group_ns(const VirtualCamera::Event& event, std::uint32_t board, std::uint32_t n_groups) {
     for (std::uint32_t number = 0; number < n_groups; ++number) {
         const BoardRange group = boards_of_group(VirtualCamera::n_boards, n_groups, number);
-        if (!group.contains(board)) continue;
-        const auto came = std::span(event.came_ns).subspan(group.first, group.count);
-        return 2 * std::ranges::count_if(came, [](Nanoseconds at_ns) { return at_ns != 0; }) >= group.count;
+        if (group.contains(board)) return half_of(std::span(event.came_ns).subspan(group.first, group.count));
     }
-    return false;
+    return 0;
 }
 
 /// A board whose link was cut. In the datagrams that lie unread after a pause it is ahead of the others, perhaps by
@@ -317,8 +320,9 @@ bool is_disturbed(const simulate::ChainTroubles& troubles, std::uint32_t board) 
 
 /// Follows, in the order of events, which boards the others wait for. They wait for a board whose fragment is lost; a
 /// board whose fragment does not arrive in time is silent, and they do not wait for it until it has sent again. The
-/// same holds for a group, from which nothing comes as long as fewer than half of its boards send. When they send
-/// again, the few fragments of the events before wait for a time-out in the builder, and later events wait for these.
+/// same holds for a group, for which the others wait for two time-outs until half of its boards have sent. When these
+/// send again, the few fragments of the events before wait for a time-out in the builder, and later events wait for
+/// these.
 class WaitedFor {
   public:
     WaitedFor(const CameraScenario& scenario, const std::map<std::uint32_t, VirtualCamera::Event>& events)
@@ -332,7 +336,8 @@ class WaitedFor {
         const Nanoseconds came_ns = event.came_ns[board];
         Board& is = boards_[board];
         const bool has_just_lost = std::exchange(is.n_after_loss, is.n_after_loss + 1) < n_doubtful;
-        const bool has_group = have_half_come(event, board, scenario_.n_groups);
+        const Nanoseconds group_ns = half_of_group_ns(event, board, scenario_.n_groups);
+        const bool has_group = group_ns != 0 && group_ns - half_ns < 2 * scenario_.timeout_ns - apart_ns;
         is.was_group_gone |= !has_group;
         if (came_ns == 0 || event.overtaken.contains(board) || !has_group) {
             is.since_ns = is.since_ns == 0 ? half_ns : is.since_ns;
@@ -455,7 +460,7 @@ std::vector<std::string> judge(const VirtualCamera& camera, const CameraScenario
         if (has_half && event.n_taken == 0) findings.push_back(fmt::format("event {} came, and was not taken", number));
         for (std::uint32_t board = 0; board < VirtualCamera::n_boards; ++board) {
             const bool must_be_there = waited_for.came_in_time(board, number, event) && has_half && event.n_taken > 0 &&
-                                       have_half_come(event, board, scenario.n_groups);
+                                       half_of_group_ns(event, board, scenario.n_groups) != 0;
             if (must_be_there && !event.present.contains(board) && !is_disturbed(scenario.troubles, board))
                 findings.push_back(fmt::format("event {} lacks board {}, which had come in time", number, board));
         }

@@ -15,7 +15,7 @@ BuilderUnit::BuilderUnit(const ExchangeConfig& config, memory::Kind memory, bool
       // A restarted builder begins with other use numbers than before: data for its earlier uses then find no place.
       slots_(config, memory, static_cast<std::uint32_t>(clock.wall_ns() >> 10), counters_),
       timeouts_(config.timeout_ns, slots_, clock),
-      check_(config, counters_, page.add_block<wire::Verdict>("builder.mfp")),
+      check_(config, counters_, page),
       output_(config, slots_, sink, clock, counters_, page),
       credits_(config, outbox),
       requests_(config_, outbox),

@@ -14,13 +14,13 @@ namespace anello::exchange {
 /// Checks MFPs that arrived whole: header and table of each, and a share of the fragments byte by byte.
 class MfpCheck {
   public:
-    MfpCheck(const ExchangeConfig& config, Counters<BuilderCounter> counters, Counters<wire::Verdict> verdicts)
+    MfpCheck(const ExchangeConfig& config, Counters<BuilderCounter> counters, CounterPage& page)
         : run_id_(config.run_id),
           packing_(config.packing),
           n_readouts_(config.farm.readouts.size()),
           verify_share_(config.verify_share),
           counters_(counters),
-          verdicts_(verdicts) {}
+          verdicts_(page.add_block<wire::Verdict>("builder.mfp")) {}
 
     // Hot path: no allocation, no lock, no log, no throw.
     /// The outcome of an MFP, not yet counted: mfps_received, mfps_malformed or mfps_wrong. Fills `view` if it is
